@@ -1,0 +1,56 @@
+# Every entry point of the project. Each target makes the environment it needs by itself:
+# python3 (3.11 or newer), make and git are enough.
+.DEFAULT_GOAL := help
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+READY := $(VENV)/.ready
+PYTEST_WORKERS ?= 2
+
+.PHONY: help setup demo test check lint types contracts bench lock clean
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock && \
+	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
+	else \
+	  echo "Setting up $(VENV) (once; about a minute)" && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
+	fi
+	@touch $@
+
+setup: $(READY) ## Make the environment in .venv
+
+demo: $(READY) ## Start the agency, rate services of known behaviour, show the ratings (ARGS=--keep leaves it up)
+	@$(BIN)/assay demo $(ARGS)
+
+test: $(READY) ## Run the whole test suite
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+
+lint: $(READY) ## ruff: format and rules
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+types: $(READY) ## mypy --strict
+	@$(BIN)/mypy
+
+contracts: $(READY) ## import-linter: who may import whom; deptry: what is declared
+	@$(BIN)/lint-imports
+	@$(BIN)/deptry .
+
+check: lint types contracts test ## Everything CI checks
+
+bench: $(READY) ## Measure speed against references, side by side
+	@for each in benchmarks/bench_*.py; do $(BIN)/python $$each || exit 1; done
+
+lock: $(READY) ## Resolve the dependencies anew into requirements.lock (hashes, no addresses)
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-annotate --no-header --extra dev pyproject.toml --output-file requirements.lock
+
+clean: ## Remove the environment and caches
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,364 @@
+"""Data blocks: texts in which a protected attribute follows a declared distribution.
+
+After Srivastava & Rossi (2018), section 4.2, with the design rules of METHODS section 2. Every
+value draws its contents (an occupation in a frame) from one common shuffled deck, block after
+block. So no sentence is ever written twice, and wherever the blocks together use the values
+equally often, each content has been shown with every value once a look is complete.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count, cycle
+
+import numpy as np
+
+from assay.catalog import Attribute, Construction, Frame, Occupation, construction, occupations
+from assay.errors import BadDistribution, OutOfBounds, SpecificationError
+
+TOLERANCE = 1e-6
+"""How far the shares of a distribution may sum from one."""
+
+
+@dataclass(frozen=True)
+class BlockSpec:
+    """The declared distribution of one block.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its experiment: ``"U"``, ``"B1"`` …
+    role : str
+        ``"unbiased"`` or ``"biased"``.
+    shares : mapping of str to float
+        Share of the block's sentences for each value, in [0, 1]; a missing value has none.
+    """
+
+    name: str
+    role: str
+    shares: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of a text.
+
+    `content` is the same for sentences that differ only in the value (and the first name).
+    """
+
+    text: str
+    value: str
+    content: str
+    occupation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Sentences that are sent together, joined with blanks. `name` is unique in its writer."""
+
+    name: str
+    block: str
+    text: str
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a sentence says, whatever the value: an occupation in a frame."""
+
+    occupation: Occupation
+    frame: Frame
+
+    @property
+    def key(self) -> str:
+        """Name of the content: ``"nurse/base/3"``."""
+        return f"{self.occupation.name}/{self.frame.name}"
+
+
+def check_distribution(shares: Mapping[str, float], attribute: Attribute, field: str) -> dict[str, float]:
+    """Make sure that shares are a distribution over an attribute's values.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        A missing value has no share. The residual may be named, with no share: it is what can come
+        out of a service, never what goes in.
+    attribute : Attribute
+        Whose values.
+    field : str
+        The request's field that is to be mended if they are not.
+
+    Returns
+    -------
+    dict of str to float
+        The share of every value, in the attribute's order, as declared.
+
+    Raises
+    ------
+    BadDistribution
+        If a value is unknown, or a share is negative or no finite number, or the residual has a
+        share, or the shares do not sum to one within `TOLERANCE`.
+    """
+    for name, share in shares.items():
+        if name not in attribute.outputs:
+            known = ", ".join(attribute.value_names)
+            raise BadDistribution(f"{attribute.name} has no value {name!r}; known: {known}", field)
+        if not math.isfinite(share) or share < 0:
+            raise BadDistribution(f"the share of {name!r} must be a number from 0 to 1, not {share}", field)
+    residual = attribute.residual
+    if shares.get(residual, 0.0) > 0:
+        raise BadDistribution(
+            f"no sentence is written with {residual!r}: its share must be 0, not {shares[residual]}", field
+        )
+    total = math.fsum(shares.values())
+    if abs(total - 1) > TOLERANCE:
+        raise BadDistribution(f"the shares must sum to 1, not {total:.6g}", field)
+    return {name: float(shares.get(name, 0.0)) for name in attribute.value_names}
+
+
+def capacity(attribute: Attribute, construction: Construction, specs: Sequence[BlockSpec]) -> int:
+    """Count the texts per block that a `BlockWriter` can write before it would repeat a sentence."""
+    contents = len(occupations()) * len(construction.frames_for(attribute))
+    names = attribute.value_names
+    return _capacity(_shares(specs, names), len(names), (contents,) * len(names))
+
+
+def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec]) -> int:
+    """Count the texts per block that a `NeutralWriter` can write before it would repeat a sentence."""
+    frames = len(construction("neutral").frames)
+    names = attribute.value_names
+    return _capacity(_shares(specs, names), 1, tuple(len(_on_side(name)) * frames for name in names))
+
+
+class _Writer(ABC):
+    """Writes blocks in instalments; subclasses say what a sentence is made of.
+
+    Parameters
+    ----------
+    specs : sequence of BlockSpec
+        The blocks, in the order in which they are written.
+    decks : mapping of str to sequence of Content
+        For every value, the contents it is shown with, in order.
+    per_text : int
+        Sentences in a text.
+    rng : numpy.random.Generator
+        Shuffles sentences over texts.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[BlockSpec],
+        decks: Mapping[str, Sequence[Content]],
+        per_text: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._specs, self._per_text, self._rng = tuple(specs), per_text, rng
+        self._decks = {value: iter(deck) for value, deck in decks.items()}
+        shares = _shares(specs, tuple(decks))
+        self._capacity = _capacity(shares, per_text, tuple(map(len, decks.values())))
+        self._written = 0
+        self._progress = [_cumulative_counts(each, per_text) for each in shares]
+        self._counts = [(0,) * len(decks) for _ in specs]
+
+    @property
+    def capacity(self) -> int:
+        """Texts per block that can be written before a sentence would be repeated."""
+        return self._capacity
+
+    def more(self, texts_per_block: int) -> tuple[Text, ...]:
+        """Write the texts that bring every block to `texts_per_block`, block by block.
+
+        The counts of a block's values are its shares of all its sentences so far, rounded by
+        largest remainder. The occupations within a text differ wherever the sentences of the
+        instalment allow it.
+
+        Parameters
+        ----------
+        texts_per_block : int
+            Texts of each block altogether. At or below what is written, nothing is added.
+
+        Raises
+        ------
+        OutOfBounds
+            If that is above `capacity`.
+        """
+        if texts_per_block > self._capacity:
+            raise OutOfBounds(
+                f"{texts_per_block} texts per block were asked for, but without repeating a sentence "
+                f"there are at most {self._capacity}",
+                "texts_per_block",
+            )
+        new = max(0, texts_per_block - self._written)
+        texts = [text for place in range(len(self._specs)) for text in self._extend(place, new)]
+        self._written += new
+        return tuple(texts)
+
+    @abstractmethod
+    def _write(self, content: Content, value: str) -> str:
+        """Write one sentence."""
+
+    def _extend(self, place: int, new: int) -> Iterator[Text]:
+        """Add `new` texts to the block at `place`."""
+        before = self._counts[place]
+        for _ in range(new):
+            self._counts[place] = next(self._progress[place])
+        sentences = [
+            self._sentence(value)
+            for value, had, has in zip(self._decks, before, self._counts[place], strict=True)
+            for _ in range(has - had)
+        ]
+        block = self._specs[place].name
+        for number, hand in enumerate(_deal(sentences, new, self._rng), start=self._written + 1):
+            yield Text(f"{block}/{number:04d}", block, " ".join(each.text for each in hand), hand)
+
+    def _sentence(self, value: str) -> Sentence:
+        """Write the next sentence of a value."""
+        content = next(self._decks[value])
+        return Sentence(self._write(content, value), value, content.key, content.occupation.name)
+
+
+class BlockWriter(_Writer):
+    """Writes the data blocks of `round-trip`: texts of as many sentences as there are values.
+
+    The same arguments and generator state give the same texts, instalment by instalment.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Whose values are shown.
+    construction : Construction
+        How sentences are built.
+    specs : sequence of BlockSpec
+        The blocks; see `check_distribution`.
+    rng : numpy.random.Generator
+        Shuffles contents, first names, and sentences over texts.
+
+    Raises
+    ------
+    SpecificationError
+        If the construction has no slot for the attribute.
+    """
+
+    def __init__(
+        self, attribute: Attribute, construction: Construction, specs: Sequence[BlockSpec], rng: np.random.Generator
+    ) -> None:
+        if not construction.supports(attribute):
+            raise SpecificationError(f"the construction {construction.name!r} has no slot for {attribute.name}")
+        deck = _shuffled_contents(occupations(), construction.frames_for(attribute), rng)
+        self._values = {value.name: value for value in attribute.values}
+        self._people = {
+            value.name: cycle([value.people[place] for place in rng.permutation(len(value.people))])
+            for value in attribute.values
+        }
+        super().__init__(specs, dict.fromkeys(attribute.value_names, deck), len(attribute.values), rng)
+
+    def _write(self, content: Content, value: str) -> str:
+        person = next(self._people[value]) if content.frame.named else ""
+        return content.frame.write(content.occupation, self._values[value], person)
+
+
+class NeutralWriter(_Writer):
+    """Writes the data blocks of `one-hop`: texts of one sentence that mentions no value.
+
+    A sentence's `value` is the labour side of its occupation: the gender that does the work more
+    often. Only occupations whose share of women is known are used.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Gender: no other attribute has labour sides.
+    specs : sequence of BlockSpec
+        The blocks, as mixes of occupations by labour side.
+    rng : numpy.random.Generator
+        Shuffles contents and sentences.
+
+    Raises
+    ------
+    SpecificationError
+        If there are no occupations on the side of some value.
+    """
+
+    def __init__(self, attribute: Attribute, specs: Sequence[BlockSpec], rng: np.random.Generator) -> None:
+        frames = construction("neutral").frames
+        for name in attribute.value_names:
+            if not _on_side(name):
+                raise SpecificationError(f"no occupation is known to be mostly done by {name!r}", "attribute")
+        decks = {name: _shuffled_contents(_on_side(name), frames, rng) for name in attribute.value_names}
+        super().__init__(specs, decks, 1, rng)
+
+    def _write(self, content: Content, value: str) -> str:  # noqa: ARG002 - the value is in the occupation alone
+        return content.frame.write(content.occupation)
+
+
+def _on_side(side: str) -> tuple[Occupation, ...]:
+    """Give the occupations that one gender does more often."""
+    return tuple(one for one in occupations() if one.side == side)
+
+
+def _shuffled_contents(
+    occupations: Sequence[Occupation], frames: Sequence[Frame], rng: np.random.Generator
+) -> list[Content]:
+    """Shuffle all pairs so that every occupation comes once before any comes again.
+
+    Each occupation runs through the frames in their order from a frame of its own, so that every
+    stretch of the deck holds all frames about equally often.
+    """
+    first = rng.integers(len(frames), size=len(occupations))
+    return [
+        Content(occupations[one], frames[(first[one] + turn) % len(frames)])
+        for turn in range(len(frames))
+        for one in rng.permutation(len(occupations))
+    ]
+
+
+def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
+    """Deal sentences into hands of equal size, at random but for one thing.
+
+    Sentences of one occupation are dealt one after the other, so to different hands: two of them
+    meet in a hand only if there are more of them than hands.
+    """
+    order = [sentences[place] for place in rng.permutation(len(sentences))]
+    rank: dict[str, int] = {}
+    for sentence in order:
+        rank.setdefault(sentence.occupation, len(rank))
+    order.sort(key=lambda sentence: rank[sentence.occupation])
+    dealt = [order[hand::hands] for hand in rng.permutation(hands)]
+    return [tuple(hand[place] for place in rng.permutation(len(hand))) for hand in dealt]
+
+
+def _shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
+    """Give every block's shares in the order of the values."""
+    return tuple(tuple(float(spec.shares.get(value, 0.0)) for value in values) for spec in specs)
+
+
+def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple[int, ...]]:
+    """Count the sentences of each value after 1, 2, 3 … texts.
+
+    Each sentence goes to the value that is furthest behind its share of all sentences so far. That
+    is rounding by largest remainder, except that no value ever gives a sentence back where largest
+    remainders would want it to (the Alabama paradox, with three values or more). Wherever the
+    shares come out as whole numbers the counts are those numbers.
+    """
+    counts = [0] * len(shares)
+    total = math.fsum(shares)
+    for texts in count(1):
+        quotas = [share / total * per_text * texts for share in shares]
+        for _ in range(per_text):
+            # rounded, so that equal claims are equal: the first value has the tie
+            behind = [round(quota - had, 9) for quota, had in zip(quotas, counts, strict=True)]
+            counts[behind.index(max(behind))] += 1
+        yield tuple(counts)
+
+
+@lru_cache(maxsize=256)
+def _capacity(shares: tuple[tuple[float, ...], ...], per_text: int, contents: tuple[int, ...]) -> int:
+    """Count texts per block until some value has used up its contents."""
+    blocks = [_cumulative_counts(each, per_text) for each in shares]
+    for texts, counts in enumerate(zip(*blocks, strict=True)):
+        if any(sum(used) > most for used, most in zip(zip(*counts, strict=True), contents, strict=True)):
+            return texts
+    raise SpecificationError("there must be at least one block")

@@ -1,0 +1,29 @@
+"""Words as data: attributes, occupations, sentence constructions and languages.
+
+The words are in TOML files beside the modules, and each entry names its source. Nothing is read
+before it is asked for, and everything is read once.
+"""
+
+from __future__ import annotations
+
+from assay.catalog.labour import Occupation, occupations
+from assay.catalog.sentences import split_sentences
+from assay.catalog.templates import Construction, Frame, construction, constructions
+from assay.catalog.tongues import check_language, languages
+from assay.catalog.values import Attribute, Value, attribute, attributes
+
+__all__ = [
+    "Attribute",
+    "Construction",
+    "Frame",
+    "Occupation",
+    "Value",
+    "attribute",
+    "attributes",
+    "check_language",
+    "construction",
+    "constructions",
+    "languages",
+    "occupations",
+    "split_sentences",
+]

@@ -1,0 +1,129 @@
+"""Sentence constructions: frames into which an occupation and a value are put."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from string import Formatter
+
+from assay.catalog.labour import Occupation
+from assay.catalog.tables import read_table
+from assay.catalog.values import Attribute, Value
+from assay.errors import UnknownName
+
+_OCCUPATION_SLOTS = frozenset({"occupation", "an_occupation"})
+_NAME_SLOT = "name"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One sentence with slots.
+
+    Attributes
+    ----------
+    name : str
+        Its construction and its place there: ``"base/3"``.
+    pattern : str
+        The sentence without its full stop; slots in braces.
+    """
+
+    name: str
+    pattern: str
+
+    @cached_property
+    def slots(self) -> tuple[str, ...]:
+        """Every slot, in the sentence's order."""
+        return tuple(slot for _, slot, _, _ in Formatter().parse(self.pattern) if slot)
+
+    @cached_property
+    def value_slots(self) -> tuple[str, ...]:
+        """The slots that mention the value, as forms: lower case."""
+        return tuple(slot.lower() for slot in self.slots if slot not in _OCCUPATION_SLOTS and slot != _NAME_SLOT)
+
+    @property
+    def named(self) -> bool:
+        """Whether the frame holds a first name."""
+        return _NAME_SLOT in self.slots
+
+    def fits(self, attribute: Attribute) -> bool:
+        """Whether the frame mentions a value and every value of `attribute` can be put into it."""
+        return bool(self.value_slots) and all(
+            set(self.value_slots) <= value.forms.keys() and (bool(value.people) or not self.named)
+            for value in attribute.values
+        )
+
+    def write(self, occupation: Occupation, value: Value | None = None, person: str = "") -> str:
+        """Write the sentence, with its full stop.
+
+        Parameters
+        ----------
+        occupation : Occupation
+            Whose work it is about.
+        value : Value, optional
+            What is mentioned; a frame without a value slot needs none.
+        person : str
+            First name, for a `named` frame.
+        """
+        words = {"occupation": occupation.name, _NAME_SLOT: person}
+        if "an_occupation" in self.slots:
+            words["an_occupation"] = occupation.indefinite
+        return self.pattern.format_map(words if value is None else {**value.words, **words}) + "."
+
+
+@dataclass(frozen=True)
+class Construction:
+    """Frames that put occupation and value into the same relation.
+
+    Attributes
+    ----------
+    name, title, source : str
+        Its name in requests, its name for people, and where it comes from.
+    frames : tuple of Frame
+        All its frames, for whichever attribute.
+    """
+
+    name: str
+    title: str
+    source: str
+    frames: tuple[Frame, ...]
+
+    def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
+        """Frames that the values of `attribute` can be put into."""
+        return tuple(frame for frame in self.frames if frame.fits(attribute))
+
+    def supports(self, attribute: Attribute) -> bool:
+        """Whether sentences about `attribute` can be written in this construction."""
+        return bool(self.frames_for(attribute))
+
+
+def constructions() -> tuple[str, ...]:
+    """Names of the constructions, the plainest first."""
+    return tuple(read_table("constructions"))
+
+
+def construction(name: str, field: str = "templates") -> Construction:
+    """Look a construction up by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `constructions()`.
+    field : str
+        The request's field that is to be mended if there is no such construction.
+
+    Raises
+    ------
+    UnknownName
+        If there is none.
+    """
+    if name not in constructions():
+        raise UnknownName("construction", name, constructions(), field)
+    return _construction(name)
+
+
+@cache
+def _construction(name: str) -> Construction:
+    """Make the one object of a construction from its entry."""
+    entry = read_table("constructions")[name]
+    frames = tuple(Frame(f"{name}/{place}", pattern) for place, pattern in enumerate(entry["frames"], start=1))
+    return Construction(name, entry["title"], entry["source"], frames)

@@ -1,0 +1,174 @@
+"""Protected attributes: their values, the forms that write them and the words that betray them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from assay.catalog.lexicon import Lexicon
+from assay.catalog.tables import read_table
+from assay.errors import UnknownName
+
+_ATTRIBUTES = ("gender", "race", "religion", "place-of-worship")
+
+NEUTRAL = "neutral"
+"""What `Attribute.read_one_hop` says of a mark that fits every value."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of an attribute, as sentences write it.
+
+    Attributes
+    ----------
+    name : str
+        ``"he"``, ``"muslim"`` …
+    forms : mapping
+        The word for each slot of a sentence: ``{"subject": "he", "object": "him", …}``.
+    people : tuple of str
+        First names that go with the value; empty where names say nothing.
+    """
+
+    name: str
+    forms: Mapping[str, str]
+    people: tuple[str, ...] = ()
+
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """The word for each slot, and for each capitalised slot the capitalised word."""
+        return dict(self.forms) | {slot.capitalize(): word[:1].upper() + word[1:] for slot, word in self.forms.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """A protected attribute. There is one object per attribute; compare with ``is``.
+
+    Attributes
+    ----------
+    name, title, source : str
+        Its name in requests, its name for people, and where its values and words come from.
+    values : tuple of Value
+        Its non-trivial values, in the order of every table about it.
+    residual : str
+        What a sentence is read as that mentions none of the values, or several.
+    lexicons : mapping of str to Lexicon
+        By language, the words that mention a value; for reading what a service returned.
+    one_hop : mapping of str to Lexicon
+        By language, the articles and pronouns that mark a value; for reading a translation of a
+        sentence that mentioned none.
+    """
+
+    name: str
+    title: str
+    source: str
+    values: tuple[Value, ...]
+    residual: str
+    lexicons: Mapping[str, Lexicon]
+    one_hop: Mapping[str, Lexicon]
+
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """Names of the values: what can go in."""
+        return tuple(value.name for value in self.values)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the values and, last, the residual: what can come out."""
+        return (*self.value_names, self.residual)
+
+    @property
+    def one_hop_languages(self) -> tuple[str, ...]:
+        """Languages whose articles or pronouns `read_one_hop` can read."""
+        return tuple(self.one_hop)
+
+    def read(self, sentence: str, language: str = "en") -> str:
+        """Say which value a sentence mentions.
+
+        Parameters
+        ----------
+        sentence : str
+            One sentence, in any case and with any apostrophes.
+        language : str
+            Language of the sentence; a region or script is ignored.
+
+        Returns
+        -------
+        str
+            The one value mentioned, once or more often; the residual if there is none or if there
+            are several.
+
+        Raises
+        ------
+        UnknownName
+            If there is no lexicon for the language.
+        """
+        mentioned = set(_lexicon(self.lexicons, self.name, language).mentions(sentence))
+        return mentioned.pop() if len(mentioned) == 1 else self.residual
+
+    def read_one_hop(self, sentence: str, language: str) -> str | None:
+        """Say which value the first article or pronoun of a translated sentence marks.
+
+        Only the first mark counts: later ones may belong to another noun. What a noun's ending
+        shows is not read, so "L'infirmière" is neutral.
+
+        Returns
+        -------
+        str or None
+            A value's name, ``"neutral"`` for a mark that fits every value, ``None`` if nothing
+            readable is there.
+
+        Raises
+        ------
+        UnknownName
+            If the language is not one of `one_hop_languages`.
+        """
+        return next(_lexicon(self.one_hop, self.name, language).mentions(sentence), None)
+
+
+def attributes() -> tuple[str, ...]:
+    """Names of the attributes that can be tested."""
+    return _ATTRIBUTES
+
+
+def attribute(name: str, field: str = "attribute") -> Attribute:
+    """Look an attribute up by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `attributes()`.
+    field : str
+        The request's field that is to be mended if there is no such attribute.
+
+    Raises
+    ------
+    UnknownName
+        If there is none.
+    """
+    if name not in _ATTRIBUTES:
+        raise UnknownName("attribute", name, _ATTRIBUTES, field)
+    return _attribute(name)
+
+
+@cache
+def _attribute(name: str) -> Attribute:
+    """Make the one object of an attribute from its file."""
+    table = read_table(f"attributes/{name}")
+    return Attribute(
+        name=name,
+        title=table["title"],
+        source=table["source"],
+        values=tuple(Value(one["name"], one["forms"], tuple(one.get("names", ()))) for one in table["values"]),
+        residual=table["residual"],
+        lexicons={language: Lexicon(words) for language, words in table["lexicon"].items()},
+        one_hop={language: Lexicon(words) for language, words in table.get("one_hop", {}).items()},
+    )
+
+
+def _lexicon(lexicons: Mapping[str, Lexicon], attribute: str, language: str) -> Lexicon:
+    """Look up the lexicon of a language, whatever its region."""
+    try:
+        return lexicons[language.partition("-")[0].lower()]
+    except KeyError:
+        raise UnknownName(f"lexicon language of {attribute}", language, tuple(lexicons), "languages") from None

@@ -1,0 +1,103 @@
+"""What can go wrong, drawn as a tree.
+
+::
+
+    AssayError
+    ├── SpecificationError (also ValueError)   the caller's to mend -> HTTP 422, exit code 64
+    │   ├── UnknownName                        no method, attribute, language ... has this name
+    │   ├── OutOfBounds                        a number outside the range that makes sense
+    │   └── BadDistribution                    shares that are not a distribution over the values
+    ├── EvidenceError                          a result, not a crash -> the job ends *inconclusive*
+    │   ├── TooFewObservations                 nothing, or too little, to compute from
+    │   └── NoTransition                       every answer is the same, so no finite answer exists
+    └── RecordError                            a recording that does not belong to the experiment
+        └── RecordIncomplete                   a replay needs a reply that was never recorded
+
+A failed call to a target is not here: it is a ``Reply`` with a ``Failure``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class AssayError(Exception):
+    """Anything Assay itself has to say went wrong."""
+
+    code = "assay-error"
+
+
+class SpecificationError(AssayError, ValueError):
+    """The request cannot be carried out as it was written.
+
+    It is also a `ValueError`, so that validation layers locate it in the request.
+
+    Parameters
+    ----------
+    message : str
+        What was wrong, what was seen and what would do.
+    field : str, optional
+        Name of the field to mend, dotted where nested (``"unbiased.0"``).
+    """
+
+    code = "bad-specification"
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class UnknownName(SpecificationError):
+    """No method, attribute, language or word list has this name."""
+
+    code = "unknown-name"
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], field: str | None = None) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        super().__init__(f"no {kind} is called {name!r}; known: {', '.join(self.known)}", field)
+
+
+class OutOfBounds(SpecificationError):
+    """A number lies outside the range that makes sense."""
+
+    code = "out-of-bounds"
+
+
+class BadDistribution(SpecificationError):
+    """Shares that are not a distribution over the attribute's values."""
+
+    code = "bad-distribution"
+
+
+class EvidenceError(AssayError):
+    """The evidence does not allow the number that was asked for."""
+
+    code = "no-evidence"
+
+
+class TooFewObservations(EvidenceError):
+    """Nothing, or too little, was observed to compute from."""
+
+    code = "too-few-observations"
+
+
+class NoTransition(EvidenceError):
+    """Every answer is the same, so that no finite value exists."""
+
+    code = "no-transition"
+
+
+class RecordError(AssayError):
+    """A recording does not belong to the experiment it is replayed for."""
+
+    code = "record-mismatch"
+
+
+class RecordIncomplete(RecordError):
+    """A replay needs a reply that was never recorded."""
+
+    code = "record-incomplete"
+
+    def __init__(self, unit: str) -> None:
+        super().__init__(f"the recording holds no reply for {unit!r}; it is cut short or belongs to another experiment")
+        self.unit = unit

@@ -1,0 +1,211 @@
+"""An experiment asks; it never calls. Read this second, after `workers/run_job.py`.
+
+A method's `design` is a generator: it yields a batch of probes, is sent the replies in the same
+order, and returns a finding. Whoever drives it decides how the probes are answered: the worker
+calls a target, a test calls a function, a replay reads the record. So a crash is a replay: the
+recorded replies are fed back first, and only what is missing is asked.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from assay.certificate import EvidenceTree
+from assay.errors import RecordError, RecordIncomplete
+from assay.model import Ask, Finding, Kind, Observation, Probe, Reply
+
+Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
+"""Yields batches of probes, is sent their replies in order, returns a finding."""
+
+REMEMBERED_ASKS = 20_000
+"""Questions whose answers a session keeps to recognise a repetition (bounds its memory)."""
+
+
+class Method(Protocol):
+    """A way to look for bias. Its fields are the request's fields and the OpenAPI schema.
+
+    Implementations are frozen dataclasses that name themselves in a ``method: Literal[...]``
+    field. They must be deterministic in (specification, seed, replies).
+    """
+
+    method: Any
+    attribute: str
+    kinds: ClassVar[frozenset[Kind]]
+    """Kinds of service the method can rate."""
+
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Begin the experiment."""
+        ...
+
+    def expected_probes(self) -> int:
+        """How many probes a clear case takes; the driver shows progress against it."""
+        ...
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Make the one random generator of a rating from its seed (PCG64)."""
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+class Session:
+    """An experiment in progress, without any input or output of its own.
+
+    The driver's loop is: while there is no `finding`, ask what is `missing`, hand every reply to
+    `accept`, keep what that returns in the ledger, then `advance`. Identical questions are asked
+    once; their other units are answered with a copy.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        A generator that has not been started.
+    recall : callable, optional
+        Gives the recorded observations for the named units of a batch, by unit; units it does not
+        know are left out. The default remembers nothing.
+
+    Attributes
+    ----------
+    finding : Finding or None
+        The result, once there is one.
+    asked, failed : int
+        Distinct questions answered so far, and how many of those answers were failures.
+    evidence : EvidenceTree
+        Seal over every observation the experiment was sent, in its order.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        recall: Callable[[Sequence[str]], Mapping[str, Observation]] | None = None,
+    ) -> None:
+        self.finding: Finding | None = None
+        self.asked = self.failed = 0
+        self.evidence = EvidenceTree()
+        self._experiment, self._recall = experiment, recall
+        self._known: OrderedDict[Ask, Reply] = OrderedDict()
+        self._batch: Sequence[Probe] = ()
+        self._answers: dict[str, Observation] = {}
+        self._waiting: dict[Ask, list[Probe]] = {}
+        self.unrecorded: list[Observation] = []
+        self._load(lambda: next(self._experiment))
+
+    @property
+    def missing(self) -> list[Probe]:
+        """The first probe of every distinct question of this batch that still lacks a reply."""
+        return [probes[0] for probes in self._waiting.values()]
+
+    def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
+        """Take one reply; return the observations it makes (the probe's and its copies')."""
+        probes = self._waiting.pop(probe.ask)
+        made = [Observation(each, reply, copied=place > 0) for place, each in enumerate(probes)]
+        for observation in made:
+            self._keep(observation)
+        return made
+
+    def advance(self) -> None:
+        """Send the finished batch's replies to the experiment and load its next batch."""
+        if self._waiting:
+            raise RecordIncomplete(self.missing[0].unit)
+        replies = []
+        for probe in self._batch:
+            observation = self._answers[probe.unit]
+            self.evidence.append(observation.as_json())
+            replies.append(observation.reply)
+        self._load(lambda: self._experiment.send(replies))
+
+    def _load(self, step: Callable[[], Sequence[Probe]]) -> None:
+        """Take the next batch and answer what is recorded or was asked before."""
+        self._answers, self.unrecorded = {}, []
+        try:
+            self._batch = step()
+        except StopIteration as end:
+            self._batch, self.finding = (), end.value
+            return
+        units = [probe.unit for probe in self._batch]
+        if len(set(units)) != len(units):
+            raise RecordError("an experiment gave one unit to two probes of a batch")
+        recorded = self._recall(units) if self._recall is not None else {}
+        for probe in self._batch:
+            before = recorded.get(probe.unit)
+            if before is not None and before.probe == probe:
+                self._keep(before)
+        for probe in self._batch:
+            if probe.unit in self._answers:
+                continue
+            if (known := self._known.get(probe.ask)) is not None:
+                copy = Observation(probe, known, copied=True)
+                self.unrecorded.append(copy)
+                self._keep(copy)
+            else:
+                self._waiting.setdefault(probe.ask, []).append(probe)
+
+    def _keep(self, observation: Observation) -> None:
+        self._answers[observation.probe.unit] = observation
+        if not observation.copied:
+            self.asked += 1
+            self.failed += not observation.reply.ok
+        if observation.reply.ok:  # a failure is no answer: the same question may be asked again
+            self._known[observation.probe.ask] = observation.reply
+            self._known.move_to_end(observation.probe.ask)
+            if len(self._known) > REMEMBERED_ASKS:
+                self._known.popitem(last=False)
+
+
+def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:
+    """Run an experiment against a plain function, in this thread.
+
+    Parameters
+    ----------
+    method : Method
+        What to run.
+    answer : callable
+        Answers one probe. It is called once for each distinct question.
+    seed : int
+        Seed of everything random.
+
+    Returns
+    -------
+    Finding
+        The same, bit for bit, for the same method, seed and replies.
+    """
+    session = Session(method.design(generator(seed)))
+    while session.finding is None:
+        for probe in session.missing:
+            session.accept(probe, answer(probe))
+        session.advance()
+    return session.finding
+
+
+def replay(method: Method, seed: int, record: Iterable[Observation]) -> Session:
+    """Run an experiment again on what was recorded, without asking anything.
+
+    Parameters
+    ----------
+    method : Method
+        The specification the record was made with.
+    seed : int
+        The seed it was made with.
+    record : iterable of Observation
+        Every observation of the run, in any order.
+
+    Returns
+    -------
+    Session
+        Finished: its `finding` and the head of its `evidence` equal the original's.
+
+    Raises
+    ------
+    RecordIncomplete
+        If the experiment asks something that was not recorded.
+    """
+    ledger = {observation.probe.unit: observation for observation in record}
+    session = Session(
+        method.design(generator(seed)),
+        lambda units: {unit: ledger[unit] for unit in units if unit in ledger},
+    )
+    while session.finding is None:
+        session.advance()
+    return session

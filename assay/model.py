@@ -1,0 +1,240 @@
+"""What travels through Assay, in travelling order: a probe goes out and a rating comes back.
+
+`Ask` → `Probe` → `Reply` → `Observation` → `Evidence` → `Component` → `Finding` → `Rating`.
+Everything is frozen and made of JSON-able parts, so that it can be recorded, replayed and sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Letter(StrEnum):
+    """The rating scale of Srivastava & Rossi (2018), section 3.1, best first."""
+
+    UCS = "UCS"
+    """Unbiased compensating system: unbiased output even from biased input."""
+    DSBS = "DSBS"
+    """Data-sensitive biased system: follows whatever bias its input has."""
+    BS = "BS"
+    """Biased system: biased output even from unbiased input."""
+
+
+class Kind(StrEnum):
+    """What a service does, which decides the questions it can be asked."""
+
+    TRANSLATOR = "translator"
+    CLASSIFIER = "classifier"
+    REGRESSOR = "regressor"
+    EMBEDDER = "embedder"
+    LANGUAGE_MODEL = "language-model"
+    IMAGE_CLASSIFIER = "image-classifier"
+
+
+# ---------------------------------------------------------------------------- questions
+@dataclass(frozen=True, slots=True)
+class Translate:
+    """Put `text` from one language into another (ISO 639-1 codes)."""
+
+    text: str
+    source: str
+    target: str
+
+    asks: ClassVar[str] = "translate"
+
+
+Ask = Translate
+"""One kind of question per kind of service; `asks` names it in a recording."""
+
+ASKS: Mapping[str, type[Ask]] = {Translate.asks: Translate}
+
+
+def ask_as_json(ask: Ask) -> dict[str, Any]:
+    """Write a question down: its fields and, under ``asks``, its kind."""
+    return {"asks": ask.asks, **asdict(ask)}
+
+
+def ask_from_json(written: Mapping[str, Any]) -> Ask:
+    """Read a question that `ask_as_json` wrote."""
+    fields = dict(written)
+    return ASKS[fields.pop("asks")](**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One question of an experiment.
+
+    `unit` names it within its job and is the key of the ledger: an experiment gives
+    the same unit to the same question whenever it is run again.
+    """
+
+    unit: str
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call brought no answer.
+
+    `code` is one of the fixed words of `workers.egress` and the driver (``"timeout"``,
+    ``"http-500"``, ``"budget-exhausted"`` …); `message` is for people and holds no secret.
+    """
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: a JSON-able `value` (text for a translation), or a `failure`."""
+
+    value: Any = None
+    failure: Failure | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the target answered."""
+        return self.failure is None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A probe with its reply, as the ledger keeps it.
+
+    `copied` is true where an identical question had been asked before, so that the
+    target was not called again.
+    """
+
+    probe: Probe
+    reply: Reply
+    copied: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Write the part that is evidence: what was asked and what came back."""
+        failure = self.reply.failure
+        return {
+            "unit": self.probe.unit,
+            "ask": ask_as_json(self.probe.ask),
+            "value": self.reply.value,
+            "failure": None if failure is None else {"code": failure.code, "message": failure.message},
+            "copied": self.copied,
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> Observation:
+        """Read an observation that `as_json` wrote."""
+        failure = written.get("failure")
+        return cls(
+            Probe(written["unit"], ask_from_json(written["ask"])),
+            Reply(written.get("value"), None if failure is None else Failure(**failure)),
+            bool(written.get("copied", False)),
+        )
+
+
+# ---------------------------------------------------------------------------- results
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its uncertainty: the `level` credible (or bootstrap) interval."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float = 0.95
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Draws of a method's two effects (METHODS section 1), the raw matter of a verdict.
+
+    Attributes
+    ----------
+    step_1, step_2 : ndarray, shape (draws,)
+        Effect on unbiased input and on biased input, in the method's own effect size.
+    content : ndarray, shape (draws,), optional
+        A second way to be biased on unbiased input, judged against `content_delta`.
+    """
+
+    step_1: NDArray[np.float64]
+    step_2: NDArray[np.float64]
+    content: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probabilities:
+    """Posterior probability of each letter; they sum to one."""
+
+    BS: float
+    DSBS: float
+    UCS: float
+
+    def of(self, letter: Letter) -> float:
+        """Probability of one letter."""
+        return float(getattr(self, letter.value))
+
+    @property
+    def likeliest(self) -> Letter:
+        """The letter with the largest probability; a tie goes to the worse letter."""
+        return max((Letter.BS, Letter.DSBS, Letter.UCS), key=self.of)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a rating is what it is: a code, the facts its sentence needs, and where it applies."""
+
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    component: str | None = None
+
+
+@dataclass(frozen=True)
+class Component:
+    """One measured part of a finding: a middle language, an attribute pair, a word.
+
+    `letter` is ``None`` where nothing could be measured (then `reasons` say why);
+    `detail` holds the method's own tables and the numbers behind its figures, JSON-able.
+    """
+
+    name: str
+    letter: Letter | None
+    declared: bool
+    probabilities: Probabilities | None
+    effects: Mapping[str, Interval | None]
+    usable: int
+    unusable: int
+    failed: int
+    published: Mapping[str, str | None] = field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an experiment found, before anyone judges it as a whole."""
+
+    method: str
+    attribute: str
+    components: tuple[Component, ...]
+    confidence: float
+    delta: float
+    aggregation: str = "worst"
+    reasons: tuple[Reason, ...] = ()
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A finding with its letter: what the agency stamps."""
+
+    letter: Letter | None
+    declared: bool
+    probabilities: Probabilities | None
+    finding: Finding
+    published: Mapping[str, str | None]
+    reasons: tuple[Reason, ...]
+    methodology_version: str

@@ -1,0 +1,136 @@
+"""What each published rule says of a tally: shown beside the headline, never instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.divergence import Measure, divergence_letter
+from assay.statistics.goodness import fit_test, g_test
+from assay.statistics.published import Reading, Statistic, published_letter
+from assay.two_step import Tally, TwoStep
+
+READINGS: tuple[Reading, ...] = ("similar-to-biased", "departs-from-unbiased")
+MEASURES: tuple[Measure, ...] = ("kl", "js")
+
+
+@dataclass(frozen=True)
+class Analyses:
+    """Letters and numbers of the published rules.
+
+    Attributes
+    ----------
+    letters : mapping
+        Rule → letter, or ``None`` where it cannot be computed.
+    detail : mapping
+        Analysis → block → specification → statistic, JSON-able.
+    step_1_p : float or None
+        p-value that the unbiased blocks' outputs follow a declared unbiased distribution; it is
+        what is adjusted for the number of components.
+    """
+
+    letters: Mapping[str, str | None]
+    detail: Mapping[str, Any]
+    step_1_p: float | None
+
+
+def rule_names(statistic: Statistic) -> tuple[str, ...]:
+    """Name the rules in the order they are shown."""
+    chosen = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})"
+    return (*(f"{chosen}/{reading}" for reading in READINGS), *MEASURES)
+
+
+def analyse_blocks(
+    tally: Tally,
+    judge: TwoStep,
+    alpha: float,
+    rng: np.random.Generator,
+    reading: Reading = "departs-from-unbiased",
+    statistic: Statistic = "two-sample",
+) -> Analyses:
+    """Compute every published rule on a component's counts.
+
+    Parameters
+    ----------
+    tally : Tally
+        The counts.
+    judge : TwoStep
+        The declared distributions. Where the residual is neutral, only outputs that name a value
+        are compared.
+    alpha : float
+        Level of each test.
+    rng : Generator
+        For bootstrap thresholds and for blocks too large to enumerate.
+    reading, statistic : str
+        The published reading that comes first, and the chi-squared statistic.
+    """
+    names = rule_names(statistic)
+    outputs = len(tally.rows) if judge.neutral else len(tally.outputs)
+    observed = {block.name: tally.counts[block.name].sum(axis=0)[:outputs] for block in tally.blocks}
+    specified = {
+        role: {block.name: _specified(judge, block.name, outputs) for block in judge.blocks if block.role == role}
+        for role in ("unbiased", "biased")
+    }
+    if any(counts.sum() == 0 for counts in observed.values()):
+        return Analyses(dict.fromkeys(names), {"reason": "a block has no outputs to compare"}, None)
+    letters: dict[str, str | None] = {}
+    detail: dict[str, Any] = {}
+    for rule, each in zip(names, READINGS, strict=False):
+        verdict = published_letter(
+            observed, specified["unbiased"], specified["biased"], rng, reading=each, statistic=statistic, alpha=alpha
+        )
+        letters[rule] = verdict.letter
+        detail["chi-squared"] = _tests_as_json(verdict.tests)
+    for measure in MEASURES:
+        divergence = divergence_letter(observed, specified["unbiased"], specified["biased"], measure, alpha, rng)
+        letters[measure] = divergence.letter
+        detail[measure] = _tests_as_json(divergence.tests)
+    everything = {**specified["unbiased"], **specified["biased"]}
+    detail["g"] = {
+        block: {name: asdict(g_test(counts, shares)) for name, shares in everything.items()}
+        for block, counts in observed.items()
+    }
+    detail["exact-or-fit"] = {
+        block: {name: asdict(fit_test(counts, shares, rng)) for name, shares in everything.items()}
+        for block, counts in observed.items()
+    }
+    first = [rule for rule in names if rule.endswith(reading)]
+    ordered = {rule: letters[rule] for rule in (*first, *(rule for rule in names if rule not in first))}
+    return Analyses(ordered, detail, _step_1_p(specified["unbiased"], detail["exact-or-fit"]))
+
+
+def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
+    """Adjust the components' step-1 p-values for their number (Holm, and Benjamini & Hochberg).
+
+    Measured: over 8 unbiased middle languages raw p-values give a family-wise error of 0.26, Holm
+    0.017, BH 0.018 (METHODS section 1).
+    """
+    from assay.statistics.multiplicity import benjamini_hochberg, holm
+
+    known = {name: p for name, p in components.items() if p is not None}
+    if not known:
+        return {}
+    given = list(known.values())
+    return {
+        name: {"p": p, "holm": float(a), "bh": float(b)}
+        for (name, p), a, b in zip(known.items(), holm(given), benjamini_hochberg(given), strict=True)
+    }
+
+
+def _specified(judge: TwoStep, block: str, outputs: int) -> NDArray[np.float64]:
+    shares = next(each.shares for each in judge.blocks if each.name == block)
+    values = [shares.get(row, 0.0) for row in judge.rows]
+    return np.array(values + [0.0] * (outputs - len(values)))
+
+
+def _step_1_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> float:
+    """Take each unbiased block's best p over the declared unbiased distributions; the worst of them."""
+    return float(min(max(tests[block][name]["p"] for name in unbiased) for block in unbiased))
+
+
+def _tests_as_json(tests: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {block: {name: asdict(test) for name, test in row.items()} for block, row in tests.items()}

@@ -1,0 +1,89 @@
+"""Shares over the cells of a categorical variable, checked once for every module here."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import BadDistribution, OutOfBounds, TooFewObservations
+
+
+def as_shares(weights: ArrayLike, cells: int | None = None) -> NDArray[np.float64]:
+    """Scale non-negative weights, such as shares or counts, to a distribution.
+
+    Parameters
+    ----------
+    weights : array_like, shape (k,)
+        Finite and non-negative, not all zero.
+    cells : int, optional
+        How many cells there must be.
+
+    Returns
+    -------
+    ndarray, shape (k,)
+        Shares that sum to one.
+
+    Raises
+    ------
+    BadDistribution
+        If the weights are no distribution, or one over another number of cells.
+    """
+    raw = np.asarray(weights, dtype=float)
+    if raw.ndim != 1 or raw.size == 0 or not np.isfinite(raw).all() or (raw < 0).any() or raw.sum() <= 0:
+        raise BadDistribution(f"shares must be non-negative numbers that are not all zero, not {raw.tolist()}")
+    if cells is not None and raw.size != cells:
+        raise BadDistribution(f"{cells} shares are needed, one for each output, not {raw.size}: {raw.tolist()}")
+    return np.asarray(raw / raw.sum(), dtype=float)
+
+
+def as_counts(counts: ArrayLike) -> NDArray[np.int64]:
+    """Check observed counts.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k,)
+        How often each cell was seen.
+
+    Raises
+    ------
+    OutOfBounds
+        If a count is negative or not whole.
+    TooFewObservations
+        If nothing was counted.
+    """
+    raw = np.asarray(counts, dtype=float)
+    if raw.ndim != 1 or not np.isfinite(raw).all() or (raw < 0).any() or (raw != np.rint(raw)).any():
+        raise OutOfBounds(f"counts must be a row of whole, non-negative numbers, not {raw.tolist()}")
+    if raw.sum() == 0:
+        raise TooFewObservations(f"nothing was counted in any of the {raw.size} cells")
+    return raw.astype(np.int64)
+
+
+def pad_to(distributions: ArrayLike, outputs: int) -> NDArray[np.float64]:
+    """Extend distributions over the values by a zero share for every further output.
+
+    A declared distribution speaks of the attribute's values; the residual output, last in every
+    row of counts, is never declared.
+
+    Parameters
+    ----------
+    distributions : array_like, shape (m, values)
+        One or more distributions, at least one.
+    outputs : int
+        Number of outputs, at least `values`.
+
+    Returns
+    -------
+    ndarray, shape (m, outputs)
+
+    Raises
+    ------
+    BadDistribution
+        If there is no distribution, or one over more cells than there are outputs.
+    """
+    rows = np.atleast_2d(np.asarray(distributions, dtype=float))
+    if rows.ndim != 2 or rows.size == 0 or rows.shape[1] > outputs:
+        raise BadDistribution(
+            f"one or more distributions over at most {outputs} outputs are needed, not {rows.tolist()}"
+        )
+    return np.pad(rows, ((0, 0), (0, outputs - rows.shape[1])))

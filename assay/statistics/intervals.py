@@ -1,0 +1,91 @@
+"""Intervals read off posterior (or bootstrap) draws of one number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+from assay.model import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Ends of an interval, in the units of the draws."""
+
+    low: float
+    high: float
+
+
+def equal_tailed(draws: ArrayLike, level: float = 0.95) -> Limits:
+    """Cut the same share of draws off both ends.
+
+    Parameters
+    ----------
+    draws : array_like, shape (n,)
+        Finite draws.
+    level : float
+        Share of the draws to keep, in (0, 1).
+
+    Raises
+    ------
+    TooFewObservations
+        If there are no draws.
+    EvidenceError
+        If a draw is not finite.
+    OutOfBounds
+        If `level` is not between 0 and 1.
+    """
+    kept = _checked(draws, level)
+    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+    return Limits(float(low), float(high))
+
+
+def hpdi(draws: ArrayLike, level: float = 0.95) -> Limits:
+    """Find the highest-posterior-density interval: the shortest one that holds `level` of the draws.
+
+    Both ends are draws. It assumes one mode, as every posterior here has; where the density is
+    highest at a bound (an effect near zero) it reaches that bound, which equal tails cannot.
+
+    Parameters
+    ----------
+    draws, level
+        As for `equal_tailed`, with the same errors.
+    """
+    ordered = np.sort(_checked(draws, level))
+    held = min(ordered.size, math.ceil(level * ordered.size))
+    widths = ordered[held - 1 :] - ordered[: ordered.size - held + 1]
+    first = int(np.argmin(widths))
+    return Limits(float(ordered[first]), float(ordered[first + held - 1]))
+
+
+def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
+    """Summarise draws by their mean and their equal-tailed interval.
+
+    The mean, because it is the estimate with the least expected squared error and because means
+    of draws add up where effects do; equal tails, because their ends move with the quantity under
+    any change of its scale.
+
+    Parameters
+    ----------
+    draws, level
+        As for `equal_tailed`, with the same errors.
+    """
+    limits = equal_tailed(draws, level)
+    return Interval(float(np.mean(np.asarray(draws, dtype=float))), limits.low, limits.high, level)
+
+
+def _checked(draws: ArrayLike, level: float) -> NDArray[np.float64]:
+    kept = np.asarray(draws, dtype=float)
+    if not 0 < level < 1:
+        raise OutOfBounds(f"the level of an interval lies between 0 and 1, not at {level}", "level")
+    if kept.ndim != 1:
+        raise OutOfBounds(f"an interval is of draws of one number, not of an array of shape {kept.shape}")
+    if kept.size == 0:
+        raise TooFewObservations("an interval needs at least one draw")
+    if not np.isfinite(kept).all():
+        raise EvidenceError(f"{int((~np.isfinite(kept)).sum())} of {kept.size} draws are not finite numbers")
+    return kept
