@@ -1,0 +1,99 @@
+"""The words of a rating: what a letter means, and why it was given.
+
+`words` holds the tables (a sentence for every reason code, the words for every letter);
+`sentence` fills them with facts; `numbers` writes percentages.
+"""
+
+from __future__ import annotations
+
+from assay.errors import UnknownName
+from assay.explain.numbers import chance, level, share
+from assay.explain.sentence import fill, listed
+from assay.explain.words import LETTERS, MESSAGES, UNDECLARED, UNMEASURED, LetterWords, cause, rule_title
+from assay.model import Letter, Probabilities, Reason
+
+__all__ = [
+    "LETTERS",
+    "LetterWords",
+    "cause",
+    "chance",
+    "codes",
+    "explain",
+    "headline",
+    "level",
+    "listed",
+    "rule_title",
+    "share",
+    "words_for",
+]
+
+
+def explain(reason: Reason) -> str:
+    """Say a reason in words.
+
+    Parameters
+    ----------
+    reason : Reason
+        Its facts may be missing or ``None``; the sentence then says less.
+
+    Returns
+    -------
+    str
+        One to three sentences of plain text. Facts appear as they are: a format must escape them.
+
+    Raises
+    ------
+    UnknownName
+        If no sentence is known for the code.
+    """
+    if reason.code not in MESSAGES:
+        raise UnknownName("reason", reason.code, codes())
+    sentence = fill(MESSAGES[reason.code], {**reason.facts, "where": _where(reason)})
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _where(reason: Reason) -> str:
+    """Say which component a sentence is about: "Through Spanish (possessive), " for es/possessive."""
+    name, language = reason.component or "", reason.facts.get("language")
+    if not isinstance(language, str) or not language.strip():
+        return f"In {name}, " if name else ""
+    construction = name.partition("/")[2]
+    return f"Through {language} ({construction}), " if construction and "/" not in language else f"Through {language}, "
+
+
+def codes() -> tuple[str, ...]:
+    """Name every reason code that has a sentence."""
+    return tuple(MESSAGES)
+
+
+def words_for(letter: Letter | str | None, declared: bool) -> LetterWords:
+    """Give the words for a rating: its letter's if it is declared, else those for an open one."""
+    if letter is None:
+        return UNMEASURED
+    return LETTERS[Letter(letter)] if declared else UNDECLARED
+
+
+def headline(letter: Letter | str | None, declared: bool, probabilities: Probabilities | None = None) -> str:
+    """Say a rating in one line.
+
+    Parameters
+    ----------
+    letter : Letter or str or None
+        The letter, or the likeliest one if the rating is not declared.
+    declared : bool
+        Whether the letter reached the confidence asked for.
+    probabilities : Probabilities, optional
+        Says which letter an undeclared rating leans to where `letter` does not.
+
+    Returns
+    -------
+    str
+        ``"BS — biased"``, ``"inconclusive (leaning DSBS)"`` or
+        ``"inconclusive: nothing could be measured"``.
+    """
+    if letter is None and probabilities is not None:
+        letter, declared = probabilities.likeliest, False
+    if letter is None:
+        return "inconclusive: nothing could be measured"
+    letter = Letter(letter)
+    return f"{letter} — {LETTERS[letter].title}" if declared else f"inconclusive (leaning {letter})"

@@ -1,0 +1,143 @@
+"""Filling a sentence with the facts there are, and leaving out what is not known."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from string import Formatter
+from typing import Any
+
+from assay.explain.numbers import chance, level, share
+from assay.explain.words import cause, rule_title
+
+Writer = Callable[[Any], str | None]
+"""Writes a fact, or ``None`` if the fact is missing or makes no sense."""
+
+_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # a bracket's alternatives, or plain text
+_NAMES_SHOWN = 8
+
+
+def fill(template: str, facts: Mapping[str, Any]) -> str:
+    """Fill a sentence of `assay.explain.words`.
+
+    Parameters
+    ----------
+    template : str
+        Plain text in which every fact must be known, and ``[a|b]`` parts of which the first
+        alternative is used whose facts are all known, or none.
+    facts : mapping
+        By the names the template uses. Brackets inside a fact mean nothing.
+    """
+    return "".join(
+        _spell(plain, facts) or "" if plain else _first_known(bracket.split("|"), facts)
+        for bracket, plain in _PIECE.findall(template)
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names, the first eight of many: "es", "es and fr", "es, fr, … and 32 more"."""
+    shown = list(names)
+    if len(shown) > _NAMES_SHOWN:
+        shown[_NAMES_SHOWN:] = [f"{len(shown) - _NAMES_SHOWN} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+class _FactUnknown(Exception):
+    """A part of a sentence needs a fact that is missing or makes no sense."""
+
+
+class _Sentence(Formatter):
+    """`str.format` with our own format names, in which an unknown fact is an error."""
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
+        """Look a fact up; one that was never given is ``None``."""
+        return kwargs.get(str(key))
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Write a fact in one of the `WRITERS`' ways."""
+        written = WRITERS[format_spec](value)
+        if written is None:
+            raise _FactUnknown
+        return written
+
+
+def _spell(part: str, facts: Mapping[str, Any]) -> str | None:
+    try:
+        return _Sentence().vformat(part, (), facts)
+    except _FactUnknown:
+        return None
+
+
+def _first_known(alternatives: Sequence[str], facts: Mapping[str, Any]) -> str:
+    spelt = (_spell(one, facts) for one in alternatives)
+    return next((one for one in spelt if one is not None), "")
+
+
+# ---------------------------------------------------------------------------- writing one fact
+def _text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str) and value.strip() else None
+
+
+def _number(value: Any) -> float | None:
+    """Read a number, or the estimate of an interval; NaN, infinity and the rest are unknown."""
+    if isinstance(value, Mapping):
+        value = value.get("estimate")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _numeric(write: Callable[[float], str]) -> Writer:
+    def written(value: Any) -> str | None:
+        number = _number(value)
+        return None if number is None else write(number)
+
+    return written
+
+
+def _textual(write: Callable[[str], str]) -> Writer:
+    def written(value: Any) -> str | None:
+        text = _text(value)
+        return None if text is None else write(text)
+
+    return written
+
+
+def _names(value: Any) -> str | None:
+    if not isinstance(value, list | tuple):
+        return _text(value)
+    return listed([str(name) for name in value]) or None
+
+
+def _only(value: Any) -> str | None:
+    """Write a name only if it is the only one."""
+    return None if isinstance(value, list | tuple) and len(value) != 1 else _names(value)
+
+
+def _cause(value: Any) -> str | None:
+    """Say the commonest cause, from a code or from counts by code."""
+    if isinstance(value, Mapping):
+        counts = {str(code): _number(count) or 0.0 for code, count in value.items()}
+        value = max(counts, key=lambda code: counts[code]) if counts else None
+    code = _text(value)
+    return None if code is None else cause(code)
+
+
+WRITERS: Mapping[str, Writer] = {
+    "": _text,
+    "where": str,
+    "share": _numeric(share),
+    "chance": _numeric(chance),
+    "level": _numeric(level),
+    "effect": _numeric(lambda number: f"{number:.2f}"),
+    "count": _numeric(lambda number: f"{number:,.0f}"),
+    "texts": _numeric(lambda number: "1 text" if number == 1 else f"{number:,.0f} texts"),
+    "parts": _numeric(lambda number: "The one part" if number == 1 else f"Each of the {number:,.0f} parts"),
+    "names": _names,
+    "only": _only,
+    "cause": _cause,
+    "rule": _textual(rule_title),
+    "value": _textual(lambda value: f"“{value}”"),
+}
+"""How a fact is written, by the format name a sentence gives it."""

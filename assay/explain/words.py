@@ -1,0 +1,168 @@
+"""The tables of words: letters, reasons, published rules and causes. Edit a sentence here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.model import Letter
+
+
+@dataclass(frozen=True, slots=True)
+class LetterWords:
+    """What a letter says to somebody who chooses a service.
+
+    Attributes
+    ----------
+    title : str
+        A few words that follow the letter: "BS — biased".
+    meaning : str
+        One sentence: what was found.
+    advice : str
+        One sentence: what to do about it.
+    """
+
+    title: str
+    meaning: str
+    advice: str
+
+
+# Srivastava & Rossi (2018), section 3.1, best first.
+LETTERS: Mapping[Letter, LetterWords] = {
+    Letter.UCS: LetterWords(
+        "unbiased, compensating",
+        "The output is balanced, whether the input is balanced or not: the service even makes up for biased input.",
+        "It can be used as it is, also where the input cannot be checked.",
+    ),
+    Letter.DSBS: LetterWords(
+        "data-sensitive",
+        "The service adds no bias of its own, but it passes on whatever bias its input has.",
+        "Use it where you can vouch for the input: keep biased material out, and the output stays balanced.",
+    ),
+    Letter.BS: LetterWords(
+        "biased",
+        "The output is biased even when the input is balanced: the service itself introduces the bias.",
+        "Prefer another service, or check and correct its output wherever this attribute matters.",
+    ),
+}
+
+UNDECLARED = LetterWords(
+    "inconclusive",
+    "The evidence points to a letter, but not surely enough to stamp it.",
+    "Treat the service as not yet rated, and ask for a rating with more questions before relying on it.",
+)
+"""Words for a rating whose likeliest letter misses the confidence asked for."""
+
+UNMEASURED = LetterWords(
+    "inconclusive",
+    "Nothing could be measured, so nothing is known: neither that the service is biased nor that it is not.",
+    "Treat the service as not rated; the reasons say what stood in the way.",
+)
+"""Words for a rating without any measurement."""
+
+# Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`.
+# `{where:where}` is "Through Spanish, " or nothing.
+MESSAGES: Mapping[str, str] = {
+    # of a component
+    "follows-biased-input": (
+        "{where:where}the output follows its input: fed with one-sided text, the service returns one-sided text"
+        "[; {kept:share} of the values came back as they were sent].[ Effect on one-sided input: {step_2:effect}.]"
+    ),
+    "compensates": (
+        "{where:where}the output stays balanced even when the input is one-sided."
+        "[ Effect on one-sided input: {step_2:effect}.][ Effect on balanced input: {step_1:effect}.]"
+    ),
+    "introduces-bias": (
+        "{where:where}the service introduces bias"
+        "[: {share:share} of {from:value} came back as {to:value}|: {from:value} tends to come back as {to:value}"
+        "|: too much comes back as {to:value}].[ Effect on balanced input: {step_1:effect}.]"
+    ),
+    "attribute-erased": (
+        "{where:where}the attribute gets lost[: {share:share} of the output no longer names any of its values]."
+    ),
+    "collapses-to-value": (
+        "{where:where}the output collapses to [{value:value}|a single value], whatever was sent[: {share:share} of it]."
+    ),
+    "answers-by-occupation": (
+        "{where:where}the service answers by occupation and not by what the text says: asked with either value, "
+        "the same occupation comes back alike[ (excess agreement {content:effect}, where 0 is none)]."
+    ),
+    "not-enough-evidence": (
+        "{where:where}the evidence is not enough to declare a letter"
+        "[: {leaning} leads with {probability:chance}, and {confidence:level} is required"
+        "|: {leaning} leads with {probability:chance}|: {leaning} leads]."
+        "[ About {more_probes:count} more questions would probably settle it.]"
+    ),
+    "target-output-unusable": (
+        "{where:where}too much of the output could not be read"
+        "[: {unusable:count} of {total:texts} ({share:share})|: {unusable:count} of {total:texts}"
+        "|: {unusable:texts}|: {share:share} of the texts][; most often, {why:cause}]."
+    ),
+    "target-calls-failed": (
+        "{where:where}too many calls to the service failed"
+        "[; lost: {failed:count} of {total:texts} ({share:share})|; lost: {failed:count} of {total:texts}"
+        "|; lost: {failed:texts}|; lost: {share:share} of the texts][; most often, {why:cause}]."
+    ),
+    "budget-exhausted": (
+        "{where:where}the experiment ended early because its budget[ of {max_calls:count} calls] was used up"
+        "[; not asked: {unasked:texts}]."
+    ),
+    "no-usable-observations": "{where:where}no reply could be used, so nothing could be measured.",
+    # of a rating
+    "worst-component": (
+        "The rating is the letter of its worst [part, {components:only}|parts, {components:names}|part][: {letter}]."
+    ),
+    "all-components-agree": "[{count:parts}|Every part] that was measured has the [letter {letter}|same letter].",
+    "component-unmeasured": (
+        "[No measurement was possible for {components:names}|Some parts could not be measured]; "
+        "what they would have changed is unknown."
+    ),
+    "joint-confidence-low": (
+        "Each part alone is clear enough, but all of them together are not"
+        "[: the letter holds with {probability:chance}, and {confidence:level} is required"
+        "|: the letter holds with {probability:chance}]."
+    ),
+    "published-rule-differs": (
+        "[The published rule “{rule:rule}”|A published rule] would have given "
+        "[{published} for the same evidence|another letter for the same evidence][; the headline is {letter}]."
+    ),
+    "scraped-not-reproducible": (
+        "The service was reached through its public pages[ ({protocol})], which may change at any time: "
+        "the same questions may not get the same answers again."
+    ),
+}
+
+# Published rules by the names methods give them (METHODS section 2).
+RULES: Mapping[str, str] = {
+    "chi-squared/similar-to-biased": "chi-squared, similar to a biased specification (P5, section 4.3)",
+    "chi-squared/departs-from-unbiased": "chi-squared, departs from the unbiased specification",
+    "exact-multinomial": "exact multinomial test",
+    "g": "likelihood-ratio (G) test",
+    "kl": "Kullback-Leibler divergence",
+    "js": "Jensen-Shannon divergence",
+}
+
+# Why a reply was lost: what a method or the driver calls it -> a clause.
+CAUSES: Mapping[str, str] = {
+    "sentence-count": "the number of sentences changed",
+    "untranslated": "the text came back untranslated",
+    "error-marks": "the engine marked most words as unknown",
+    "empty": "the answer was empty",
+    "timeout": "the service did not answer in time",
+    "budget-exhausted": "the budget of calls was used up",
+}
+
+
+def rule_title(rule: str) -> str:
+    """Give the title of a published rule; an unknown rule keeps its name."""
+    return RULES.get(rule, rule)
+
+
+def cause(code: str) -> str:
+    """Say why a reply was lost, as a clause; an unknown code is shown as its words."""
+    if code in CAUSES:
+        return CAUSES[code]
+    if status := re.fullmatch(r"http-(\d{3})", code):
+        return f"the service answered with HTTP status {status[1]}"
+    return code.replace("-", " ")

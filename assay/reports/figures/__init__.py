@@ -1,0 +1,28 @@
+"""Figures: SVG written by Python, one module each, every one with its words and its table twin.
+
+No chart library: a strict content security policy breaks those that draw in the browser, and a
+figure here is a few kilobytes that any page, mail or file can hold.
+"""
+
+from __future__ import annotations
+
+from assay.reports.figures.blocks_bars import blocks_bars
+from assay.reports.figures.canvas import Figure, stylesheet
+from assay.reports.figures.decision_tree import decision_tree
+from assay.reports.figures.effects_forest import effects_forest
+from assay.reports.figures.overview_matrix import overview_matrix
+from assay.reports.figures.probabilities_bar import probabilities_bar
+from assay.reports.figures.stamp import stamp
+from assay.reports.figures.transition_heatmap import transition_heatmap
+
+__all__ = [
+    "Figure",
+    "blocks_bars",
+    "decision_tree",
+    "effects_forest",
+    "overview_matrix",
+    "probabilities_bar",
+    "stamp",
+    "stylesheet",
+    "transition_heatmap",
+]

@@ -1,0 +1,170 @@
+"""What every figure is drawn with: a canvas 360 units wide, so that a phone shows it at full size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from assay.model import Letter
+from assay.reports.markup import Content, Markup, coordinate, tag
+from assay.reports.plain import width
+from assay.reports.tables import Table
+
+WIDTH = 360
+"""Width of every figure in user units (CSS pixels at natural size)."""
+
+LARGE = 40
+"""Size of letter from which a punch shows its inner line."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing that can also be heard and read.
+
+    Attributes
+    ----------
+    svg : Markup
+        The drawing, for a page that holds `stylesheet` once.
+    title, description : str
+        What it shows, and what it says; both are also inside the drawing.
+    table : Table
+        The same numbers as a table, the drawing's twin.
+    """
+
+    svg: Markup
+    title: str
+    description: str
+    table: Table
+
+    def standalone(self) -> str:
+        """Write a file of its own: the drawing with its colours for light and dark."""
+        start, rest = self.svg.split(">", 1)
+        return f"{start}>{tag('style', Markup(stylesheet()))}{rest}"
+
+
+@cache
+def stylesheet() -> str:
+    """Read the style sheet that every figure needs."""
+    return files("assay.reports.figures").joinpath("figure.css").read_text(encoding="utf-8")
+
+
+def draw(
+    key: str, table: Table, description: str, height: float, *content: Content, title: str | None = None
+) -> Figure:
+    """Put a drawing on its canvas, named for those who cannot see it.
+
+    Parameters
+    ----------
+    key : str
+        Unique on the page; ids are made from it.
+    table : Table
+        The twin. Its title is the figure's, unless `title` says otherwise.
+    description : str
+        What a reader should take from the figure, in a sentence or two.
+    height : float
+        In user units.
+    """
+    title = title or table.title
+    svg = tag(
+        "svg",
+        tag("title", title, id=f"{key}-t"),
+        tag("desc", description, id=f"{key}-d"),
+        *content,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="fig",
+        viewBox=f"0 0 {WIDTH} {coordinate(height)}",
+        role="img",
+        aria_labelledby=f"{key}-t {key}-d",
+    )
+    return Figure(svg, title, description, table)
+
+
+def label(x: float, y: float, content: str, class_: str | None = None) -> Markup:
+    """Write a line of text with its baseline at `y`."""
+    return tag("text", content, x=x, y=y, class_=class_)
+
+
+def box(x: float, y: float, w: float, h: float, class_: str | None = None, rx: float | None = None) -> Markup:
+    """Draw a rectangle."""
+    return tag("rect", x=x, y=y, width=max(w, 0), height=h, class_=class_, rx=rx)
+
+
+def stroke(class_: str, *points: tuple[float, float]) -> Markup:
+    """Draw a line through points."""
+    path = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in points)
+    return tag("path", d=f"M{path}", class_=class_)
+
+
+def clip(name: str, columns: int) -> str:
+    """Shorten a name to so many characters' width."""
+    if width(name) <= columns:
+        return name
+    kept = ""
+    for char in name:
+        if width(kept + char) > columns - 1:
+            break
+        kept += char
+    return f"{kept}…"
+
+
+def heat_class(share: float) -> str:
+    """Name the shade of a share in [0, 1], in ten steps."""
+    return f"h{min(9, max(0, int(share * 10)))}"
+
+
+def hallmark(letter: Letter | None, x: float, y: float, w: float, h: float, *, struck: bool, size: int = 11) -> Markup:
+    """Draw a letter in its punch: oval for UCS, cropped corners for DSBS, pointed shield for BS.
+
+    Assay offices tell metals apart by the shape of the punch; here it tells letters apart without
+    colour. A rating that is not declared is outlined with dashes, not struck. A large punch has
+    the inner line of a die.
+
+    Parameters
+    ----------
+    x, y, w, h : float
+        Corner and extent, in user units.
+    struck : bool
+        Whether the rating is declared.
+    size : int
+        Size of the letter; the style sheet knows 9, 11, 13, 15 and 40.
+    """
+    inner = punch(letter, x + 5, y + 5, w - 10, h - 10, "inner") if size >= LARGE else Markup()
+    baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)
+    name = tag("text", letter.value if letter else "?", x=x + w / 2, y=baseline, class_=f"name n{size}")
+    kind = f"{letter or 'none'} {'struck' if struck else 'open'}"
+    return tag("g", punch(letter, x, y, w, h, "mark"), inner, name, class_=kind)
+
+
+def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_: str) -> Markup:
+    """Draw the outline that belongs to a letter; a plain rectangle where there is none."""
+    match letter:
+        case Letter.UCS:
+            return tag("ellipse", cx=x + w / 2, cy=y + h / 2, rx=w / 2, ry=h / 2, class_=class_)
+        case Letter.DSBS:
+            return tag("path", d=_octagon(x, y, w, h), class_=class_)
+        case Letter.BS:
+            return tag("path", d=_shield(x, y, w, h), class_=class_)
+        case _:
+            return box(x, y, w, h, class_)
+
+
+def _octagon(x: float, y: float, w: float, h: float) -> str:
+    cut = h * 0.28
+    steps = (
+        f"M{x + cut:.1f} {y:.1f}",
+        f"h{w - 2 * cut:.1f}",
+        f"l{cut:.1f} {cut:.1f}",
+        f"v{h - 2 * cut:.1f}",
+        f"l{-cut:.1f} {cut:.1f}",
+        f"h{2 * cut - w:.1f}",
+        f"l{-cut:.1f} {-cut:.1f}",
+        f"v{2 * cut - h:.1f}",
+        "z",
+    )
+    return "".join(steps)
+
+
+def _shield(x: float, y: float, w: float, h: float) -> str:
+    side = h * 0.68
+    return f"M{x:.1f} {y:.1f}h{w:.1f}v{side:.1f}l{-w / 2:.1f} {h - side:.1f}l{-w / 2:.1f} {side - h:.1f}z"

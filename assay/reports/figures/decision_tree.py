@@ -1,0 +1,92 @@
+"""The two-step rating as the tree it is (Srivastava & Rossi 2018, figure 2), with the path taken."""
+
+from __future__ import annotations
+
+from assay.explain import chance
+from assay.model import Letter
+from assay.reports import tables
+from assay.reports.figures.canvas import Figure, box, draw, hallmark, label, stroke
+from assay.reports.markup import Markup
+from assay.reports.view import Verdict
+
+TRUNK, BRANCH, LEAF = 78, 156, 272
+"""Where the questions stand, where their boxes end, and where the letters begin."""
+STEP, LEAF_WIDTH = 98, 84
+
+
+def decision_tree(verdict: Verdict, key: str) -> Figure | None:
+    """Draw both questions, the three letters and the probability of each turn.
+
+    The path to the (likeliest) letter is thick, the others are dotted. Returns ``None`` where
+    nothing was measured, so that no path was taken.
+    """
+    if verdict.letter is None:
+        return None
+    turns = [_turn(share) for *_, share in tables.branches(verdict)]
+    letter, declared = verdict.letter, verdict.declared
+    second = letter is not Letter.BS
+    drawn: list[Markup] = [
+        *_exit(0, Letter.BS, turns[0], letter, declared),
+        *_down(0, turns[1], taken=second),
+        *_exit(1, Letter.DSBS, turns[2], letter, declared),
+        *_down(1, turns[3], taken=letter is Letter.UCS),
+        *_question(0, "Step 1", "balanced input", reached=True),
+        *_question(1, "Step 2", "one-sided input", reached=second),
+        hallmark(
+            Letter.UCS,
+            TRUNK - LEAF_WIDTH / 2,
+            2 * STEP + 4,
+            LEAF_WIDTH,
+            36,
+            struck=declared and letter is Letter.UCS,
+            size=15,
+        ),
+    ]
+    words = (
+        f"Step 1, balanced input: biased output with {turns[0]}, which would be BS; if not, step 2, one-sided input: "
+        f"biased output with {turns[2]}, which would be DSBS, and otherwise UCS. "
+        f"The path taken {'ends in' if declared else 'leans to'} {letter}."
+    )
+    return draw(
+        f"{key}-tree",
+        tables.decision(verdict),
+        words,
+        2 * STEP + 44,
+        *drawn,
+        title="How the two steps lead to the letter",
+    )
+
+
+def _turn(share: float | None) -> str:
+    return "–" if share is None else chance(share)
+
+
+def _question(place: int, name: str, shown: str, *, reached: bool) -> list[Markup]:
+    y = place * STEP
+    quiet = "m" if reached else "m s"
+    return [
+        box(0, y + 1, BRANCH, 42, "box", rx=4),
+        label(TRUNK, y + 18, name, f"{quiet} b"),
+        label(TRUNK, y + 35, shown, quiet),
+    ]
+
+
+def _exit(place: int, leaf: Letter, turn: str, letter: Letter, declared: bool) -> list[Markup]:
+    """Draw the turn to the right: the output is biased, and the letter is decided."""
+    y, taken = place * STEP + 22, leaf is letter
+    return [
+        stroke("path" if taken else "missed", (BRANCH, y), (LEAF - 3, y)),
+        label((BRANCH + LEAF) / 2, y - 8, "output biased", "m s"),
+        label((BRANCH + LEAF) / 2, y + 17, turn, "m b" if taken else "m"),
+        hallmark(leaf, LEAF, y - 18, LEAF_WIDTH, 36, struck=taken and declared, size=15),
+    ]
+
+
+def _down(place: int, turn: str, *, taken: bool) -> list[Markup]:
+    """Draw the turn downwards: the output is not biased."""
+    y = place * STEP + 43
+    return [
+        stroke("path" if taken else "missed", (TRUNK, y), (TRUNK, y + STEP - 40)),
+        label(TRUNK + 10, y + 24, "output not biased", "s"),
+        label(TRUNK + 10, y + 40, turn, "b" if taken else None),
+    ]

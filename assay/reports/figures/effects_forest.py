@@ -1,0 +1,75 @@
+"""Effects as a forest plot: each interval against its tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.reports import tables
+from assay.reports.figures.canvas import WIDTH, Figure, box, draw, label, stroke
+from assay.reports.markup import Markup, tag
+from assay.reports.view import Component, Effect
+
+LEFT, RIGHT, ROW = 6, 12, 54
+TICKS = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+
+
+def effects_forest(component: Component, key: str) -> Figure | None:
+    """Draw every measured effect: a diamond with its interval, over the zone that still counts as unbiased.
+
+    Returns ``None`` where no effect was measured.
+    """
+    measured = [each for each in component.effects if each.estimate is not None]
+    if not measured:
+        return None
+    scale = _Scale(measured)
+    drawn: list[Markup] = []
+    for place, effect in enumerate(measured):
+        drawn += _effect(effect, place * ROW, scale)
+    height = ROW * len(measured)
+    drawn += _axis(scale, height)
+    words = " ".join(f"{each.title}: {tables.interval(each)}, {tables.standing(each)}." for each in measured)
+    return draw(f"{key}-effects", tables.effects(component), words, height + 20, *drawn)
+
+
+class _Scale:
+    """From effect sizes to positions; the axis runs between whole ticks and holds zero."""
+
+    def __init__(self, effects: Sequence[Effect]) -> None:
+        ends = [
+            end for each in effects for end in (each.low, each.estimate, each.high, each.tolerance) if end is not None
+        ]
+        low, high = min(0.0, *ends), max(0.0, *ends)
+        self.tick = next((tick for tick in TICKS if (high - low) / tick <= 6), max(high - low, 1e-9))
+        self.first, self.last = -int(-low / self.tick + 0.999), max(1, int(high / self.tick + 0.999))
+
+    def __call__(self, value: float) -> float:
+        span = (self.last - self.first) * self.tick
+        return LEFT + (value - self.first * self.tick) / span * (WIDTH - LEFT - RIGHT)
+
+
+def _effect(effect: Effect, y: float, at: _Scale) -> list[Markup]:
+    estimate = effect.estimate or 0.0
+    middle = y + 32
+    drawn = [
+        label(0, y + 13, effect.title),
+        label(WIDTH, y + 13, tables.standing(effect), "e s"),
+    ]
+    if effect.tolerance is not None:
+        start = at(max(-effect.tolerance, at.first * at.tick))
+        drawn += [
+            box(start, y + 20, at(effect.tolerance) - start, 24, "zone"),
+            stroke("limit", (at(effect.tolerance), y + 20), (at(effect.tolerance), y + 44)),
+        ]
+    if effect.low is not None and effect.high is not None:
+        drawn.append(stroke("path", (at(effect.low), middle), (at(effect.high), middle)))
+    x = at(estimate)
+    drawn.append(tag("path", d=f"M{x:.1f} {middle - 6}l5 6l-5 6l-5 -6z", class_="bar"))
+    return drawn
+
+
+def _axis(at: _Scale, y: float) -> list[Markup]:
+    drawn = [stroke("line", (LEFT, y), (WIDTH - RIGHT, y))]
+    for place in range(at.first, at.last + 1):
+        value = place * at.tick
+        drawn += [stroke("line", (at(value), y), (at(value), y + 4)), label(at(value), y + 17, f"{value:.3g}", "m s")]
+    return drawn

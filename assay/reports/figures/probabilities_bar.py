@@ -1,0 +1,37 @@
+"""The probability of each letter, with the line it must reach to be declared."""
+
+from __future__ import annotations
+
+from assay.explain import LETTERS, chance, level
+from assay.reports import tables
+from assay.reports.figures.canvas import WIDTH, Figure, box, draw, hallmark, label, stroke
+from assay.reports.markup import Markup
+from assay.reports.view import Verdict
+
+LEFT, RIGHT, ROW, TOP = 74, 54, 36, 20
+LONGEST = WIDTH - LEFT - RIGHT
+
+
+def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> Figure | None:
+    """Draw three bars from 0 to 1. Returns ``None`` where nothing was measured."""
+    if verdict.probabilities is None:
+        return None
+    drawn: list[Markup] = []
+    for place, (letter, probability) in enumerate(verdict.probabilities.items()):
+        y = TOP + place * ROW
+        chosen = verdict.declared and letter is verdict.letter
+        drawn += [
+            hallmark(letter, 0, y + 4, 60, 24, struck=chosen, size=13),
+            box(LEFT, y + 8, LONGEST, 16, "zone"),
+            box(LEFT, y + 8, LONGEST * probability, 16, letter.value),
+            label(WIDTH, y + 20, chance(probability), "e b"),
+        ]
+    if confidence is not None:
+        x = LEFT + LONGEST * confidence
+        drawn += [
+            stroke("limit", (x, TOP - 2), (x, TOP + 3 * ROW - 4)),
+            label(x + 4, 12, f"declared from {level(confidence)}", "e s"),
+        ]
+    words = ", ".join(f"{letter} ({LETTERS[letter].title}) {chance(p)}" for letter, p in verdict.probabilities.items())
+    asked = "" if confidence is None else f" A letter is declared from {level(confidence)}."
+    return draw(f"{key}-probabilities", tables.probabilities(verdict), f"{words}.{asked}", TOP + 3 * ROW, *drawn)

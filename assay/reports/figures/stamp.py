@@ -1,0 +1,38 @@
+"""The stamp: the letter in its punch, and beside it what else a hallmark says."""
+
+from __future__ import annotations
+
+from assay.explain import chance
+from assay.reports import tables
+from assay.reports.figures.canvas import Figure, clip, draw, hallmark, label, stroke
+from assay.reports.markup import Markup, tag
+from assay.reports.view import RatingView
+
+
+def stamp(rating: RatingView, key: str) -> Figure:
+    """Draw the hallmark: letter, probability, methodology and year.
+
+    On gold: the standard of fineness, the assay office and the year. Here: the letter, how sure
+    it is, the version of the methodology, and the year.
+    """
+    verdict = rating.verdict
+    given = None if verdict.probabilities is None or verdict.letter is None else verdict.probabilities[verdict.letter]
+    small = [
+        ("certainty", "–" if given is None else chance(given)),
+        ("method", clip(rating.methodology or "–", 8)),
+        ("year", (rating.rated_at or "–")[:4]),
+    ]
+    drawn: list[Markup] = [hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)]
+    for place, (name, shown) in enumerate(small):
+        drawn += _line(place, name, shown)
+    return draw(
+        key, tables.probabilities(verdict), f"{verdict.headline}.", 100, *drawn, title="Hallmark of this rating"
+    )
+
+
+def _line(place: int, name: str, shown: str) -> list[Markup]:
+    y = 4 + place * 33
+    return [
+        tag("g", label(232, y + 17, name, "s"), label(358, y + 17, shown, "e b")),
+        stroke("rule", (232, y + 27), (358, y + 27)) if place < 2 else Markup(),
+    ]

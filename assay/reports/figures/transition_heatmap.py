@@ -1,0 +1,65 @@
+"""The transition matrix as a heat map: what was sent, and what came back."""
+
+from __future__ import annotations
+
+from assay.explain import share as percent
+from assay.reports import tables
+from assay.reports.figures.canvas import WIDTH, Figure, box, clip, draw, heat_class, label
+from assay.reports.markup import Markup, tag
+from assay.reports.tables import count
+from assay.reports.view import Component, Shares
+
+LEFT, TOP, ROW = 92, 40, 46
+"""Space for the row names, for the column names, and height of a row."""
+
+
+def transition_heatmap(component: Component, key: str) -> Figure | None:
+    """Draw the matrix, shaded by the share of each row, with counts in the cells.
+
+    Parameters
+    ----------
+    component : Component
+        Its `transitions` are drawn.
+    key : str
+        Unique on the page.
+
+    Returns
+    -------
+    Figure or None
+        ``None`` where no transitions were recorded.
+    """
+    table = tables.transitions(component)
+    if not table.rows or table.heat is None:
+        return None
+    values = [column.removeprefix("back as ") for column in table.columns[1:-1]]
+    cell = (WIDTH - LEFT) / max(1, len(values))
+    heads = [
+        label(LEFT + (i + 0.5) * cell, TOP - 8, clip(value, int(cell / 7)), "m b") for i, value in enumerate(values)
+    ]
+    drawn: list[Markup] = [label(LEFT, 12, "came back as", "s"), label(0, TOP - 8, "sent", "s"), *heads]
+    for i, (row, heat) in enumerate(zip(table.rows, table.heat, strict=True)):
+        y = TOP + i * ROW
+        drawn.append(label(0, y + ROW / 2 + 4, clip(row[0].removeprefix("sent "), 12), "b"))
+        for j, (shown, share) in enumerate(zip(row[1:-1], heat[1:-1], strict=True)):
+            drawn.append(_cell(LEFT + j * cell, y, cell, shown, share))
+    description = " ".join(_row_in_words(name, row) for name, row in component.transitions.items())
+    return draw(f"{key}-transitions", table, description, TOP + ROW * len(table.rows), *drawn)
+
+
+def _cell(x: float, y: float, w: float, shown: str, share: float | None) -> Markup:
+    if share is None:
+        return label(x + w / 2, y + ROW / 2 + 4, "–", "m s")
+    middle = x + w / 2
+    return tag(
+        "g",
+        box(x + 1, y + 1, w - 2, ROW - 2, rx=3),
+        label(middle, y + 20, percent(share), "m b"),
+        label(middle, y + 36, shown, "m"),
+        class_=heat_class(share),
+    )
+
+
+def _row_in_words(name: str, row: Shares) -> str:
+    total = tables.column_total(row)
+    back = ", ".join(f"{count(number)} as {value}" for value, number in row.items())
+    return f"Of {count(total)} sentences sent with {name}, {back} came back."

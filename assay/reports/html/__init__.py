@@ -1,0 +1,55 @@
+"""The rating as one page: self-contained, without scripts, for light, dark, paper, phone and ear.
+
+Nothing is fetched, so the page can be mailed, archived and served under a strict content security
+policy; everything from elsewhere is escaped by the builder it goes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.reports.html.component import component_section
+from assay.reports.html.page import page
+from assay.reports.html.sections import (
+    heading_section,
+    meaning_section,
+    overview_section,
+    provenance_section,
+    published_section,
+    reached_section,
+    verify_section,
+)
+from assay.reports.markup import join, tag
+from assay.reports.reading import read
+
+OPEN = 3
+"""Components whose details are open when the page is: the deciding ones first."""
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """Write the rating as an HTML page."""
+    rating = read(document)
+    opened = {one.number for one in rating.foremost[:OPEN]}
+    parts = [component_section(one, rating, opened=one.number in opened) for one in rating.components]
+    sections = {
+        "meaning": ("What it means", meaning_section(rating)),
+        "reached": ("How the letter was reached", reached_section(rating)),
+        "overview": ("Every part at a glance", overview_section(rating)),
+        "parts": ("Part by part" if len(parts) > 1 else "In detail", join(*parts)),
+        "published": ("Published rules", published_section(rating)),
+        "provenance": ("Provenance", provenance_section(rating)),
+        "verify": ("How to verify", verify_section()),
+    }
+    shown = {key: (title, content) for key, (title, content) in sections.items() if content}
+    links = (tag("a", title, href=f"#{key}") for key, (title, _) in shown.items())
+    return page(
+        f"{rating.target}: {rating.verdict.headline}",
+        heading_section(rating),
+        tag("nav", *links, aria_label="Sections"),
+        tag(
+            "main",
+            *(tag("section", tag("h2", title), content, id=key) for key, (title, content) in shown.items()),
+            id="main",
+        ),
+    )

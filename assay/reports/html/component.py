@@ -1,0 +1,78 @@
+"""One component of the rating, folded away unless it is among the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.explain import cause
+from assay.reports import outline, tables
+from assay.reports.figures import blocks_bars, effects_forest, probabilities_bar, transition_heatmap
+from assay.reports.html.pieces import badge, figures, foreign, paragraphs, reasons, table
+from assay.reports.markup import Markup, join, tag
+from assay.reports.view import Component, Example, RatingView
+
+
+def component_section(component: Component, rating: RatingView, *, opened: bool) -> Markup:
+    """Write everything that is known of a component."""
+    verdict = component.verdict
+    summary = tag(
+        "summary",
+        badge(verdict),
+        tag("h3", foreign(component.title)),
+        tag("span", verdict.headline, class_="verdict"),
+    )
+    return tag(
+        "details",
+        summary,
+        reasons(component.reasons),
+        _figures(component, rating, alone=len(rating.components) == 1),
+        _tables(component, alone=len(rating.components) == 1),
+        _examples(component.examples),
+        class_="part",
+        id=f"part-{component.number}",
+        open=opened,
+    )
+
+
+def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup:
+    key = f"c{component.number}"
+    bar = {} if alone else {"probabilities": probabilities_bar(component.verdict, rating.confidence, key)}
+    return figures(
+        {
+            **bar,  # alone, it is the rating's own, which stands above
+            "effects": effects_forest(component, key),
+            "what was sent and what came back": transition_heatmap(component, key),
+            "blocks": blocks_bars(component, key),
+        }
+    )
+
+
+def _tables(component: Component, *, alone: bool) -> Markup:
+    published = tables.published(component.published, component.verdict)
+    shown = [
+        tables.rates(component),
+        tables.looks(component),
+        tables.sensitivity(component),
+        tables.replies(component),
+        *([] if alone or not component.published else [published]),
+    ]
+    analyses = tables.analyses(component)
+    return join(
+        tag("div", *(table(one) for one in shown if one.rows), class_="tables"),
+        paragraphs(outline.pairs_sentence(component), outline.settle_sentence(component)),
+        tag("details", tag("summary", analyses.title), table(analyses, caption=False)) if analyses.rows else None,
+    )
+
+
+def _examples(examples: Sequence[Example]) -> Markup | None:
+    if not examples:
+        return None
+    return join(tag("h4", "Examples"), tag("ul", *map(_example, examples), class_="examples"))
+
+
+def _example(one: Example) -> Markup:
+    texts = (("asked", one.asked), ("on its way", one.middle), ("returned", one.returned))
+    lines = [(name, foreign(text)) for name, text in texts if text is not None]
+    lines += [("read as", foreign(", ".join(one.read)))] if one.read else []
+    lines += [("lost", foreign(cause(one.why)))] if one.why else []
+    return tag("li", tag("dl", *((tag("dt", name), tag("dd", said)) for name, said in lines)))

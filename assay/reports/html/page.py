@@ -1,0 +1,30 @@
+"""The frame of the page: head, style, skip link."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from assay.reports.figures import stylesheet
+from assay.reports.markup import Content, Markup, tag
+
+
+@cache
+def page_style() -> str:
+    """Style of figures and page, as one sheet."""
+    own = files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
+    return f"{stylesheet()}{own}"
+
+
+def page(title: str, *content: Content) -> str:
+    """Write a whole document around some content."""
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        tag("style", Markup(page_style())),
+    )
+    body = tag("body", tag("a", "Skip to the rating", href="#main", class_="skip"), *content)
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"

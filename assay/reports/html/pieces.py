@@ -1,0 +1,91 @@
+"""The recurring pieces of the page: tables, figures, reasons, verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from assay.reports.figures import Figure
+from assay.reports.figures.canvas import hallmark, heat_class
+from assay.reports.markup import Markup, join, tag
+from assay.reports.tables import NOT_MEASURED, Table
+from assay.reports.view import Said, Verdict
+
+_PERCENT = re.compile(r"(?<=\d) %")
+
+
+def foreign(text: str) -> Markup:
+    """Text from elsewhere: escaped, and kept from turning its surroundings round."""
+    return tag("bdi", text)
+
+
+def table(one: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
+    """Write a table; the first cell of a row heads it and may link somewhere on the page."""
+    numeric = ["n" if each else None for each in one.numeric]
+    targets = [*links] or [""] * len(one.rows)
+    heat = one.heat or ((None,) * len(one.columns),) * len(one.rows)
+    head = tag(
+        "tr", *(tag("th", name, scope="col", class_=kind) for name, kind in zip(one.columns, numeric, strict=True))
+    )
+    body = [
+        tag("tr", _row_head(row[0], target), *map(_cell, row[1:], numeric[1:], shares[1:]))
+        for row, target, shares in zip(one.rows, targets, heat, strict=True)
+    ]
+    title = tag("caption", one.title) if caption else None
+    return tag(
+        "div",
+        tag("table", title, tag("thead", head), tag("tbody", *body)),
+        class_="scroll",
+        tabindex=0,
+        role="group",
+        aria_label=one.title,
+    )
+
+
+def _row_head(text: str, target: str) -> Markup:
+    return tag("th", tag("a", text, href=target) if target else text, scope="row")
+
+
+def _cell(text: str, kind: str | None, share: float | None) -> Markup:
+    if text == NOT_MEASURED:
+        return tag("td", text, class_="none")
+    classes = " ".join(filter(None, (kind, None if share is None else heat_class(share))))
+    return tag("td", text, class_=classes or None)
+
+
+def figures(named: Mapping[str, Figure | None]) -> Markup:
+    """Write figures side by side, and say in one line which there are no numbers for."""
+    drawn = [figure(one) for one in named.values() if one is not None]
+    missing = ", ".join(name for name, one in named.items() if one is None)
+    return join(
+        tag("div", *drawn, class_="figures") if drawn else None,
+        tag("p", f"{NOT_MEASURED.capitalize()}: {missing}.", class_="none") if missing else None,
+    )
+
+
+def figure(one: Figure) -> Markup:
+    """Write a figure with its table twin."""
+    twin = tag("details", tag("summary", "The same numbers as a table"), table(one.table, caption=False))
+    return tag("figure", tag("figcaption", one.title), one.svg, twin)
+
+
+def reasons(said: Iterable[Said]) -> Markup | None:
+    """List reasons, each with the code by which its page is found."""
+    items = [tag("li", foreign(unbroken(each.text)), " ", tag("code", each.code)) for each in said]
+    return tag("ul", *items, class_="reasons") if items else None
+
+
+def badge(verdict: Verdict) -> Markup:
+    """Draw a letter's punch as an ornament beside the words that say the same."""
+    drawn = hallmark(verdict.letter, 1, 1, 62, 26, struck=verdict.declared, size=13)
+    return tag("svg", drawn, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
+
+
+def paragraphs(*texts: str | None, class_: str | None = None) -> Markup:
+    """Write those texts that there are as paragraphs."""
+    return join(*(tag("p", unbroken(text), class_=class_) for text in texts if text))
+
+
+def unbroken(sentence: str) -> str:
+    """Keep a number and its percent sign on one line."""
+    return _PERCENT.sub("\u00a0%", sentence)

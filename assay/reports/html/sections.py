@@ -1,0 +1,93 @@
+"""The sections of the page that speak of the rating as a whole."""
+
+from __future__ import annotations
+
+from assay.reports import outline, tables
+from assay.reports.figures import decision_tree, overview_matrix, probabilities_bar, stamp
+from assay.reports.html.pieces import figures, foreign, paragraphs, reasons, table
+from assay.reports.markup import Markup, join, tag
+from assay.reports.view import RatingView
+
+KEY = "rating"
+
+
+def heading_section(rating: RatingView) -> Markup:
+    """The stamp, the name of the service and the rating in one line."""
+    verdict = rating.verdict
+    kind = verdict.letter.value if verdict.letter else "none"
+    return tag(
+        "header",
+        tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
+        tag("div", stamp(rating, "stamp").svg, class_="stamp"),
+        tag(
+            "div",
+            tag("h1", foreign(rating.target)),
+            tag("p", verdict.headline, class_=f"headline {kind}"),
+            tag("p", foreign(outline.subject(rating)), class_="subject"),
+            class_="said",
+        ),
+    )
+
+
+def meaning_section(rating: RatingView) -> Markup:
+    """What the letter means, what to do about it, and the reasons."""
+    words = rating.verdict.words
+    return join(
+        tag("p", words.meaning, class_="lede"),
+        tag("p", words.advice),
+        reasons(rating.reasons),
+    )
+
+
+def reached_section(rating: RatingView) -> Markup:
+    """The two steps and the probabilities."""
+    drawn = {
+        "the path through the two steps": decision_tree(rating.verdict, KEY),
+        "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
+    }
+    return join(paragraphs(tables.confidence_note(rating)), figures(drawn))
+
+
+def overview_section(rating: RatingView) -> Markup | None:
+    """All components at a glance; nothing where there is only one."""
+    if len(rating.components) < 2:
+        return None
+    drawn, overview, corrected = overview_matrix(rating, KEY), tables.overview(rating), tables.adjusted(rating)
+    links = (f"#part-{one.number}" for one in rating.components)
+    wall = None if drawn is None else tag("figure", tag("figcaption", drawn.title), drawn.svg)
+    return join(
+        paragraphs(outline.aggregation_sentence(rating)),
+        tag("div", table(overview, caption=False, links=links), wall, class_="glance"),
+        table(corrected) if corrected.rows else None,
+    )
+
+
+def published_section(rating: RatingView) -> Markup | None:
+    """The letters that published rules would have given."""
+    if not rating.published:
+        return None
+    note = (
+        "Assay computes the rules of the literature on the same evidence and shows them, "
+        "but its own letter comes from the probabilities above."
+    )
+    return join(tag("p", note), table(tables.published(rating.published, rating.verdict), caption=False))
+
+
+def provenance_section(rating: RatingView) -> Markup:
+    """Everything needed to repeat the rating."""
+    listed = [_facts(each) for each in outline.provenance_tables(rating)]
+    return tag("div", *listed, class_="facts") if listed else paragraphs("Nothing was recorded.")
+
+
+def _facts(one: tables.Table) -> Markup:
+    pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in one.rows]
+    return tag("section", tag("h3", one.title), tag("dl", *pairs))
+
+
+def verify_section() -> Markup:
+    """How anybody can check the rating."""
+    return tag("ol", *(tag("li", *_with_commands(line)) for line in outline.VERIFY))
+
+
+def _with_commands(line: str) -> list[str | Markup]:
+    return [tag("code", part) if place % 2 else part for place, part in enumerate(line.split("`"))]

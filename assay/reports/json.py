@@ -1,0 +1,49 @@
+"""The rating document as JSON for people: indented, what matters first, nothing invisible."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from assay.reports.view import RESIDUALS
+
+# The document's own order. A database may have sorted the keys; what is not here comes after, by name.
+ORDER: tuple[str, ...] = (
+    *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "probabilities"),
+    *("method", "attribute", "confidence", "delta", "experiment"),
+    *("kind", "protocol", "url", "settings", "target"),
+    *("language", "language_name", "template", "role", "asked", "middle", "returned", "read", "text", "facts"),
+    *("estimate", "low", "high", "level", "step_1", "step_2", "content"),
+    *("effects", "tolerances", "transitions", "rates", "blocks", "specified", "observed"),
+    *("decision", "sensitivity", "settle", "usable", "unusable", "failed", "unusable_why", "failed_why", "unasked"),
+    *("components", "rule", "deciding", "adjusted", "vote", "aggregation"),
+    *("published", "analyses", "examples", "reasons", "component", "counts"),
+    *("methodology", "version", "digest", "engine_version", "seed", "calls", "evidence_digest"),
+    *("rated_at", "expires_at", "visibility", "next_methodology"),
+)
+_RANK = {key: place for place, key in enumerate(ORDER)}
+# Escaped although JSON does not ask for it: what reorders, hides or breaks what a reader sees.
+_HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """Write the whole document, every field as it was stored.
+
+    NaN and infinity, which JSON has no word for, become ``null``.
+    """
+    written = json.dumps(_ordered(document), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written) + "\n"
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        keys = sorted(map(str, value), key=lambda key: (key in RESIDUALS, _RANK.get(key, len(ORDER)), key))
+        return {key: _ordered(value[key]) for key in keys}
+    if isinstance(value, list | tuple):
+        return [_ordered(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

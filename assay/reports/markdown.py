@@ -1,0 +1,100 @@
+"""The rating as Markdown: whole, for a pull request, a wiki or a paper's appendix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from assay.explain import cause
+from assay.reports import outline, tables
+from assay.reports.reading import read
+from assay.reports.tables import Table
+from assay.reports.view import Component, Example, RatingView, Said
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$^]|:(?=//)|(?<=\w)@|^[-+=])")
+_CODE = re.compile(r"[a-z0-9-]+")
+_NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """Write the rating as GitHub-flavoured Markdown, everything from elsewhere escaped."""
+    rating = read(document)
+    return "\n\n".join(part for part in _parts(rating) if part) + "\n"
+
+
+def _parts(rating: RatingView) -> Iterator[str]:
+    verdict = rating.verdict
+    yield f"# {escape(rating.target)}"
+    yield f"**{escape(verdict.headline)}**"
+    yield escape(outline.subject(rating)) + "."
+    yield f"{escape(verdict.words.meaning)} {escape(verdict.words.advice)}"
+    yield _reasons(rating.reasons)
+    yield escape(tables.confidence_note(rating))
+    yield table(tables.probabilities(verdict))
+    if verdict.probabilities is not None:
+        yield table(tables.decision(verdict))
+    if len(rating.components) > 1:
+        yield f"## {tables.overview(rating).title}"
+        yield table(tables.overview(rating), titled=False)
+        yield escape(outline.aggregation_sentence(rating) or "")
+    yield from map(table, outline.rating_tables(rating))
+    for component in rating.components:
+        yield from _component(component)
+    yield "## Provenance"
+    yield from map(table, outline.provenance_tables(rating))
+    yield "## How to verify"
+    yield "\n".join(f"{place}. {_command(line)}" for place, line in enumerate(outline.VERIFY, 1))
+
+
+def _component(component: Component) -> Iterator[str]:
+    yield f"## {escape(component.title)}"
+    yield f"**{escape(component.verdict.headline)}**"
+    yield _reasons(component.reasons)
+    yield table(tables.probabilities(component.verdict))
+    yield from map(table, outline.component_tables(component))
+    for sentence in (outline.pairs_sentence(component), outline.settle_sentence(component)):
+        yield escape(sentence or "")
+    if component.examples:
+        yield "**Examples**"
+        yield "\n".join(_example(one) for one in component.examples)
+
+
+def table(one: Table, *, titled: bool = True) -> str:
+    """Write a table with its title in bold."""
+    head = [f"**{escape(one.title)}**", ""] if titled else []
+    rules = ["---:" if numeric else "---" for numeric in one.numeric]
+    return "\n".join(
+        [*head, _row(map(escape, one.columns)), _row(rules), *(_row(map(escape, row)) for row in one.rows)]
+    )
+
+
+def escape(text: str) -> str:
+    """Take every special meaning out of a text, also inside a table."""
+    return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _reasons(reasons: Iterable[Said]) -> str:
+    return "\n".join(f"- {escape(each.text)} ({_code(each.code)})" for each in reasons)
+
+
+def _example(one: Example) -> str:
+    parts = [("asked", one.asked), ("on its way", one.middle), ("returned", one.returned)]
+    said = [f"{name}: {escape(text)}" for name, text in parts if text is not None]
+    said += [f"read as: {escape(', '.join(one.read))}"] if one.read else []
+    said += [f"lost: {escape(cause(one.why))}"] if one.why else []
+    return "- " + "  \n  ".join(said)
+
+
+def _code(code: str) -> str:
+    """Set a reason's code as code if it is one; from elsewhere it may be anything."""
+    return f"`{code}`" if _CODE.fullmatch(code) else escape(code)
+
+
+def _command(line: str) -> str:
+    """Escape a sentence of ours but keep the commands in it."""
+    return "`".join(part if place % 2 else escape(part) for place, part in enumerate(line.split("`")))

@@ -1,0 +1,71 @@
+"""Writing HTML and SVG so that nothing is ever left unescaped."""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import escape
+
+Attribute = str | int | float | bool | None
+
+EMPTY = frozenset({"circle", "ellipse", "hr", "link", "line", "meta", "path", "polygon", "rect", "use"})
+"""Elements without content; ``<x/>`` is right for them in HTML and in SVG."""
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # by XML 1.0, section 2.2
+
+
+class Markup(str):
+    """Text that is already markup and is put in as it is; every other text is escaped."""
+
+    __slots__ = ()
+
+
+Content = str | None | tuple["Content", ...] | list["Content"]
+"""What goes into an element: text (escaped), `Markup`, nothing, or a run of these."""
+
+
+def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
+    """Write one element.
+
+    Parameters
+    ----------
+    name : str
+        Name of the element.
+    *content
+        Text is escaped, `Markup` is not.
+    **attributes
+        Underscores become hyphens and a trailing one falls away (``class_``, ``stroke_width``).
+        ``None`` and ``False`` leave the attribute out, ``True`` gives it no value but its own name.
+    """
+    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in EMPTY:
+        return Markup(f"<{name}{written}/>")
+    return Markup(f"<{name}{written}>{join(*content)}</{name}>")
+
+
+def join(*content: Content) -> Markup:
+    """Write contents one after the other."""
+    return Markup("".join(_written(one) for one in content))
+
+
+def text(value: str) -> Markup:
+    """Escape a text; what XML cannot hold becomes the replacement character."""
+    return Markup(escape(_FORBIDDEN.sub("\ufffd", value), {'"': "&quot;", "'": "&#39;"}))
+
+
+def coordinate(value: float) -> str:
+    """Write a length or a position with one decimal at most, which no eye can tell from more."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _written(one: Content) -> str:
+    if one is None or isinstance(one, Markup):
+        return one or ""
+    return text(one) if isinstance(one, str) else join(*one)
+
+
+def _attribute(key: str, value: Attribute) -> str:
+    if value is None or value is False:
+        return ""
+    name = key.removesuffix("_").replace("_", "-")
+    shown = name if value is True else coordinate(value) if isinstance(value, int | float) else text(value)
+    return f' {name}="{shown}"'

@@ -1,0 +1,108 @@
+"""What a report says, in which order: shared by every format that is read from top to bottom."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from assay.explain import listed
+from assay.reports import tables
+from assay.reports.tables import Table
+from assay.reports.view import Component, RatingView
+
+VERIFY = (
+    "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
+    (
+        "The evidence digest is the head of a Merkle tree over every question and answer in their order "
+        "(RFC 9162, section 2.1); one changed character gives another digest."
+    ),
+    (
+        "Run the experiment again from its specification and seed on the recorded answers, without asking the service "
+        "anything: `assay verify --replay` does, and must arrive at the same letter, numbers and digest."
+    ),
+    "Compare the methodology digest with that of the published methodology document of the same version.",
+)
+"""How to verify a rating, step by step; backticks mark a command."""
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def subject(rating: RatingView) -> str:
+    """Say what was rated, for what, and how."""
+    asked = [f"for {rating.attribute}" if rating.attribute else "", f"by {rating.method}" if rating.method else ""]
+    when = f"on {_day(rating.rated_at)}" if rating.rated_at else ""
+    return " ".join(["Rated", *(part for part in (*asked, when) if part)])
+
+
+def _day(written: str) -> str:
+    """Write the day of an ISO 8601 time for people; what is none is left as it is."""
+    try:
+        day = date.fromisoformat(written[:10])
+    except ValueError:
+        return written
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def component_tables(component: Component) -> list[Table]:
+    """Every table of a component that has something in it."""
+    every = (
+        tables.effects(component),
+        tables.transitions(component),
+        tables.rates(component),
+        tables.blocks(component),
+        tables.looks(component),
+        tables.sensitivity(component),
+        tables.replies(component),
+        tables.published(component.published, component.verdict) if component.published else None,
+        tables.analyses(component),
+    )
+    return [table for table in every if table is not None and table.rows]
+
+
+def rating_tables(rating: RatingView) -> list[Table]:
+    """Every table of the rating as a whole that has something in it."""
+    every = (
+        tables.adjusted(rating) if len(rating.components) > 1 else None,
+        tables.published(rating.published, rating.verdict) if rating.published else None,
+    )
+    return [table for table in every if table is not None and table.rows]
+
+
+def provenance_tables(rating: RatingView) -> list[Table]:
+    """Where the rating comes from: the record, the service, the experiment."""
+    every = (
+        tables.facts("Record", rating.provenance),
+        tables.facts("Service", rating.target_facts),
+        tables.facts("Experiment", rating.experiment),
+    )
+    return [table for table in every if table.rows]
+
+
+def aggregation_sentence(rating: RatingView) -> str | None:
+    """Say how the parts became one letter."""
+    rules = {"worst": "the worst part decides", "vote": "the parts vote, and a tie goes to the worse letter"}
+    if rating.rule is None or len(rating.components) < 2:
+        return None
+    parts = f"{len(rating.components)} parts were tested; {rules.get(rating.rule, rating.rule)}."
+    if rating.deciding:
+        parts += f" Deciding: {listed(rating.deciding)}."
+    if rating.vote and rating.rule != "vote":
+        parts += f" A vote would have given {rating.vote}."
+    return parts
+
+
+def pairs_sentence(component: Component) -> str | None:
+    """Say how often the two members of a counterbalanced pair came back alike."""
+    equal, pairs = component.pairs or (0, 0)
+    if not pairs:
+        return None
+    return f"Of {pairs} pairs that differ only in the value asked, {equal} came back alike."
+
+
+def settle_sentence(component: Component) -> str | None:
+    """Say what would settle an open component."""
+    if component.more_probes is None:
+        return None
+    return f"About {component.more_probes:,} more questions would probably settle it."

@@ -1,0 +1,35 @@
+"""Making text from elsewhere harmless to look at, whatever it is shown on."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Controls (a terminal obeys them), bidirectional overrides (they reorder what a reader sees),
+# invisible characters that hide text, lone surrogates and noncharacters (no encoding has them).
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_BLANK = re.compile(r"\s+")
+
+
+def visible(text: str) -> str:
+    """Show what cannot be seen: ``⟨U+202E⟩`` for an override of the writing direction.
+
+    Marks that honest Arabic, Hebrew or Persian needs (LRM, RLM, ZWNJ, ZWJ) stay. Blanks and line
+    ends become single spaces, so that a name cannot break a table or a heading.
+    """
+    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _BLANK.sub(" ", text)).strip()
+
+
+def width(text: str) -> int:
+    """Columns a text takes on a terminal: two for wide characters, none for combining ones."""
+    return sum(
+        0
+        if unicodedata.combining(char) or char in "\u200c\u200d\u200e\u200f"
+        else 2
+        if unicodedata.east_asian_width(char) in "WF"
+        else 1
+        for char in text
+    )

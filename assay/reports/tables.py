@@ -1,0 +1,297 @@
+"""The tables of a report: what Markdown and the terminal print, and the twin of every figure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.explain import LETTERS, cause, chance, level, rule_title
+from assay.model import Letter
+from assay.reports.view import RESIDUALS, Block, Component, Effect, RatingView, Shares, Verdict
+
+NOT_MEASURED = "not measured"
+"""What stands in the place of a number that does not exist."""
+
+_NUMBER = re.compile(rf"[<>]?\d[\d.]*|–|{NOT_MEASURED}")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text under column heads; the first column names its row.
+
+    `heat` holds a share in [0, 1] for every cell to be shaded, or ``None``.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    heat: tuple[tuple[float | None, ...], ...] | None = None
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns after the first hold nothing but numbers, so that they can be set flush right."""
+        return tuple(
+            place > 0
+            and any(row[place][-1:].isdigit() for row in self.rows)
+            and all(_NUMBER.fullmatch(row[place]) for row in self.rows)
+            for place in range(len(self.columns))
+        )
+
+
+# ---------------------------------------------------------------------------- numbers
+def decimal(value: float | None) -> str:
+    """Write a share, probability or effect with three decimals that never round to all or nothing."""
+    if value is None:
+        return NOT_MEASURED
+    if 0 < value < 0.001:
+        return "<0.001"
+    if 0.999 < value < 1:
+        return ">0.999"
+    return f"{value:.3f}"
+
+
+def count(value: float | None) -> str:
+    """Write a number of things."""
+    return NOT_MEASURED if value is None else f"{value:g}" if value % 1 else f"{int(value)}"
+
+
+def interval(effect: Effect | None) -> str:
+    """Write an estimate with its interval: ``0.012 (0.001 to 0.044)``."""
+    if effect is None or effect.estimate is None:
+        return NOT_MEASURED
+    if effect.low is None or effect.high is None:
+        return decimal(effect.estimate)
+    return f"{decimal(effect.estimate)} ({decimal(effect.low)} to {decimal(effect.high)})"
+
+
+def standing(effect: Effect) -> str:
+    """Say where an effect's interval lies against its tolerance."""
+    if effect.estimate is None:
+        return NOT_MEASURED
+    if effect.tolerance is None:
+        return "no tolerance declared"
+    low = effect.estimate if effect.low is None else effect.low
+    high = effect.estimate if effect.high is None else effect.high
+    if high <= effect.tolerance:
+        return "within tolerance"
+    return "beyond tolerance" if low > effect.tolerance else "undecided"
+
+
+def column_total(shares: Shares) -> float:
+    """Sum of counts; zero for none."""
+    return sum(shares.values())
+
+
+# ---------------------------------------------------------------------------- of a rating
+def probabilities(verdict: Verdict, title: str = "Probability of each letter") -> Table:
+    """Each letter with its meaning and its probability."""
+    given = verdict.probabilities or {}
+    rows = tuple(
+        (letter.value, LETTERS[letter].title, decimal(given.get(letter)))
+        for letter in (Letter.BS, Letter.DSBS, Letter.UCS)
+    )
+    return Table(title, ("Letter", "Meaning", "Probability"), rows)
+
+
+def decision(verdict: Verdict) -> Table:
+    """The two questions of the rating tree with the probability of each answer."""
+    unknown = NOT_MEASURED if verdict.probabilities is None else "not reached"
+    rows = tuple(
+        (step, question, answer, _leads_to(leads), unknown if share is None else decimal(share))
+        for step, question, answer, leads, share in branches(verdict)
+    )
+    return Table("The two steps", ("Step", "Question", "Answer", "Leads to", "Probability"), rows)
+
+
+def _leads_to(letter: Letter | None) -> str:
+    return LETTERS[letter].title if letter else "step 2"
+
+
+def branches(verdict: Verdict) -> Iterator[tuple[str, str, str, Letter | None, float | None]]:
+    """Walk the tree of P5, figure 2: (step, question, answer, letter it ends in, probability).
+
+    The probabilities of step 2 are given that step 1 found no bias; they are ``None`` where step
+    1 surely did.
+    """
+    given = verdict.probabilities
+    bs = None if given is None else given[Letter.BS]
+    reached = 0.0 if given is None else given[Letter.DSBS] + given[Letter.UCS]
+    follows = None if given is None or reached <= 0 else given[Letter.DSBS] / reached
+    first, second = "Is the output biased, given balanced input?", "Is the output biased, given one-sided input?"
+    yield "1", first, "yes", Letter.BS, bs
+    yield "1", first, "no", None, None if bs is None else 1 - bs
+    yield "2", second, "yes", Letter.DSBS, follows
+    yield "2", second, "no", Letter.UCS, None if follows is None else 1 - follows
+
+
+def overview(rating: RatingView) -> Table:
+    """Every component in a line."""
+    rows, heat = [], []
+    for one in rating.components:
+        given = one.verdict.probabilities or {}
+        shares = [given.get(letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)]
+        step_1, step_2 = one.effect("step_1"), one.effect("step_2")
+        estimates = [None if effect is None else effect.estimate for effect in (step_1, step_2)]
+        numbers = ("–" if number is None else decimal(number) for number in (*shares, *estimates))
+        rows.append((one.title, short(one.verdict), *numbers, count(one.usable)))
+        heat.append((None, None, *shares, None, None, None))
+    columns = ("Part", "Rating", "P(BS)", "P(DSBS)", "P(UCS)", "Step 1", "Step 2", "Texts")
+    return Table("Every part at a glance", columns, tuple(rows), tuple(heat))
+
+
+def short(verdict: Verdict) -> str:
+    """Say a verdict in a table's cell: ``DSBS``, ``leaning DSBS`` or ``not measured``."""
+    if verdict.letter is None:
+        return NOT_MEASURED
+    return verdict.letter.value if verdict.declared else f"leaning {verdict.letter}"
+
+
+def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
+    """What each published rule says beside the headline."""
+    rows = [("Assay's headline (posterior)", short(verdict), "–")]
+    for rule, letter in rules.items():
+        agrees = "–" if letter is None or verdict.letter is None else "yes" if letter == verdict.letter else "no"
+        rows.append((rule_title(rule), letter or "no letter", agrees))
+    return Table("Published rules beside the headline", ("Rule", "Letter", "Same as headline"), tuple(rows))
+
+
+def adjusted(rating: RatingView) -> Table:
+    """P-values of step 1 per component, raw and corrected for there being many."""
+    titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
+    keys = list(dict.fromkeys(key for each in rating.adjusted.values() for key in each))
+    keys.sort(key=lambda key: list(titles).index(key) if key in titles else len(titles))
+    named = {one.name: one.title for one in rating.components}
+    rows = tuple(
+        (named.get(name, name), *(decimal(each.get(key)) for key in keys)) for name, each in rating.adjusted.items()
+    )
+    return Table("Step 1, corrected for many parts", ("Part", *(titles.get(key, key) for key in keys)), rows)
+
+
+def facts(title: str, given: Mapping[str, str]) -> Table:
+    """Labelled facts."""
+    return Table(title, ("Fact", "Value"), tuple(given.items()))
+
+
+# ---------------------------------------------------------------------------- of a component
+def effects(component: Component) -> Table:
+    """Every effect with its interval against its tolerance."""
+    rows = tuple(
+        (
+            each.title,
+            decimal(each.estimate),
+            decimal(each.low),
+            decimal(each.high),
+            "none" if each.tolerance is None else decimal(each.tolerance),
+            standing(each),
+        )
+        for each in component.effects
+    )
+    levels = {each.level for each in component.effects if each.level is not None}
+    title = f"Effects with {level(min(levels))} intervals" if levels else "Effects"
+    return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
+
+
+def transitions(component: Component) -> Table:
+    """How many sentences sent with each value came back with each value."""
+    values = list(dict.fromkeys(value for row in component.transitions.values() for value in row))
+    values.sort(key=lambda value: value in RESIDUALS)
+    rows, heat = [], []
+    for sent, row in component.transitions.items():
+        total = column_total(row)
+        rows.append((f"sent {sent}", *(count(row.get(value, 0)) for value in values), count(total)))
+        heat.append((None, *(row.get(value, 0) / total if total else None for value in values), None))
+    title = "What was sent, and what came back (sentences)"
+    return Table(title, ("", *(f"back as {value}" for value in values), "all"), tuple(rows), tuple(heat))
+
+
+def rates(component: Component) -> Table:
+    """Kept, flipped and erased, per value sent."""
+    kinds = list(dict.fromkeys(kind for each in component.rates.values() for kind in each))
+    rows = tuple((value, *(interval(each.get(kind)) for kind in kinds)) for value, each in component.rates.items())
+    return Table("Kept, flipped, erased", ("Sent", *kinds), rows)
+
+
+def blocks(component: Component) -> Table:
+    """Declared and observed shares of each block."""
+    rows = tuple(_block_rows(component))
+    columns = ("Block", "Value", "Declared share", "Asked", "Came back", "Observed share")
+    return Table("Blocks: declared and observed", columns, rows)
+
+
+def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
+    for block in component.blocks:
+        total = column_total(block.observed)
+        for value in block_values(block):
+            back = block.observed.get(value)
+            yield (
+                f"{block.name} ({block.role})" if block.role else block.name,
+                value,
+                decimal(block.specified.get(value)),
+                count(block.asked.get(value)),
+                count(back),
+                decimal(back / total if total and back is not None else None),
+            )
+
+
+def block_values(block: Block) -> tuple[str, ...]:
+    """Values a block speaks of, the residual last."""
+    values = dict.fromkeys([*block.specified, *block.observed])
+    return tuple(sorted(values, key=lambda value: value in RESIDUALS))
+
+
+def looks(component: Component) -> Table:
+    """The decision trace: what was known at each look."""
+    rows = []
+    for look in component.looks:
+        given = look.verdict.probabilities or {}
+        shares = (decimal(given.get(letter)) for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+        letter = look.verdict.letter.value if look.verdict.letter else NOT_MEASURED
+        then = "stopped" if look.stopped else "went on"
+        rows.append((count(look.number), count(look.texts_per_block), *shares, letter, then))
+    columns = ("Look", "Texts a block", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest", "Then")
+    return Table("Looks at the evidence", columns, tuple(rows))
+
+
+def sensitivity(component: Component) -> Table:
+    """The probabilities under other tolerances."""
+    rows = []
+    for delta, verdict in component.sensitivity.items():
+        given = verdict.probabilities or {}
+        shares = (decimal(given.get(letter)) for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+        rows.append((delta, *shares, verdict.letter.value if verdict.letter else NOT_MEASURED))
+    columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
+    return Table("If another tolerance had been declared", columns, tuple(sorted(rows)))
+
+
+def replies(component: Component) -> Table:
+    """Texts that were read, and those that were lost with why."""
+    counted = {
+        "read": component.usable,
+        "came back unreadable": component.unusable,
+        "lost to failed calls": component.failed,
+        "not asked, for want of budget": component.unasked or None,
+    }
+    rows = [(name, count(number)) for name, number in counted.items() if number is not None]
+    rows += [(f"of those lost: {cause(why)}", count(number)) for why, number in component.lost_why.items()]
+    return Table("Texts", ("Texts", "Number"), tuple(rows))
+
+
+def analyses(component: Component) -> Table:
+    """Every published analysis, block against block, with whatever numbers it gave."""
+    return Table("Analyses behind the published rules", ("Analysis", "Result"), tuple(component.analyses.items()))
+
+
+def confidence_note(rating: RatingView) -> str:
+    """Say what the letter had to reach to be declared."""
+    if rating.confidence is None:
+        return "A letter is declared when its probability reaches the confidence asked for."
+    verdict = rating.verdict
+    asked = f"A letter is declared from {level(rating.confidence)}"
+    if verdict.letter is None or verdict.probabilities is None:
+        return f"{asked}; nothing could be measured."
+    probability = verdict.probabilities[verdict.letter]
+    reached = f"{asked}; {verdict.letter} reached {chance(probability)}."
+    if verdict.declared or probability < rating.confidence:
+        return reached
+    return f"{reached} It is still not declared; the reasons say why."

@@ -1,0 +1,200 @@
+"""The rating for a terminal: plain text of at most so many columns, colour only if asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from assay.explain import cause, chance
+from assay.model import Letter
+from assay.reports import outline, tables
+from assay.reports.plain import width
+from assay.reports.reading import read
+from assay.reports.tables import Table
+from assay.reports.view import Component, Example, RatingView, Said, Verdict
+
+COLUMNS = 88
+"""Width unless another is asked for."""
+
+IN_FULL = 3
+"""Components shown with all their tables; the others are in the overview, with their reasons."""
+
+_COLOURS: Mapping[Letter | None, str] = {Letter.UCS: "34", Letter.DSBS: "33", Letter.BS: "31", None: "2"}
+_BAR = 24
+_WORD = re.compile(r"\S*\d %\S*|\S+")  # a number keeps its percent sign
+
+
+def render(document: Mapping[str, Any], *, colour: bool = False, columns: int = COLUMNS) -> str:
+    """Write the rating as plain text.
+
+    Parameters
+    ----------
+    document : mapping
+        The rating document.
+    colour : bool
+        Whether to mark the letters with ANSI colours as well. Shape and words say the same.
+    columns : int
+        Most columns of a line, at least 60.
+    """
+    page = _Page(max(columns, 60), colour)
+    return "\n".join(line.rstrip() for line in page.lines(read(document))) + "\n"
+
+
+class _Page:
+    def __init__(self, columns: int, colour: bool) -> None:
+        self.columns, self.colour = columns, colour
+
+    def lines(self, rating: RatingView) -> Iterator[str]:
+        """Every line of the report."""
+        yield from self._stamp(rating)
+        yield from self._text(rating.verdict.words.meaning, rating.verdict.words.advice)
+        yield from self._reasons(rating.reasons)
+        yield from self._probabilities(rating)
+        if len(rating.components) > 1:
+            yield from self._heading("Every part")
+            yield from self._table(tables.overview(rating), titled=False)
+            yield from self._text(outline.aggregation_sentence(rating) or "")
+        yield from self._tables(outline.rating_tables(rating))
+        yield from self._components(rating)
+        yield from self._heading("Provenance")
+        yield from self._tables(outline.provenance_tables(rating))
+        yield from self._heading("How to verify")
+        yield from self._text(*outline.VERIFY)
+
+    def _stamp(self, rating: RatingView) -> Iterator[str]:
+        verdict = rating.verdict
+        name = f"  {verdict.letter or '?'}  "
+        corners = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
+        edges, across, side = corners
+        rule = across * len(name)
+        yield self._paint(f"{edges[0]}{rule}{edges[1]}", verdict)
+        beside = (f"{side}{name}{side}", f"{edges[2]}{rule}{edges[3]}")
+        left = len(beside[0]) + 2
+        told = [*wrap(rating.target, self.columns - left), *wrap(verdict.headline, self.columns - left)]
+        for mark, said in zip_longest(beside, told):
+            yield (self._paint(mark, verdict) + "  " if mark else " " * left) + (said or "")
+        yield from ("", *wrap(outline.subject(rating) + ".", self.columns), "")
+
+    def _probabilities(self, rating: RatingView) -> Iterator[str]:
+        for letter, probability in (rating.verdict.probabilities or {}).items():
+            filled = round(probability * _BAR)
+            bar = "█" * filled + "░" * (_BAR - filled)
+            yield f"  {letter.value:<5} {bar} {chance(probability):>5}"
+        yield from self._text(tables.confidence_note(rating))
+
+    def _components(self, rating: RatingView) -> Iterator[str]:
+        full = rating.foremost[:IN_FULL]
+        for one in rating.components:
+            yield from self._heading(f"{one.title}: {one.verdict.headline}")
+            yield from self._reasons(one.reasons)
+            if one in full:
+                yield from self._whole(one)
+        if len(rating.components) > len(full):
+            yield from self._text("The tables of the other parts are in the HTML, Markdown and JSON reports.")
+
+    def _whole(self, one: Component) -> Iterator[str]:
+        yield from self._tables(outline.component_tables(one))
+        yield from self._text(outline.pairs_sentence(one) or "", outline.settle_sentence(one) or "")
+        if one.examples:
+            yield "Examples"
+            for example in one.examples:
+                yield from self._example(example)
+
+    def _example(self, one: Example) -> Iterator[str]:
+        read_as = ", ".join(one.read) or None
+        parts = {"asked": one.asked, "on its way": one.middle, "returned": one.returned, "read as": read_as}
+        parts["lost"] = cause(one.why) if one.why else None
+        for name, text in parts.items():
+            if text is not None:
+                yield from self._hanging(f"  {name:<11}", text)
+        yield ""
+
+    def _reasons(self, reasons: Iterable[Said]) -> Iterator[str]:
+        said = [line for each in reasons for line in self._hanging("  • ", each.text)]
+        yield from (*said, "") if said else ()
+
+    def _hanging(self, first: str, text: str) -> Iterator[str]:
+        for place, line in enumerate(wrap(text, self.columns - width(first))):
+            yield (first if place == 0 else " " * width(first)) + line
+
+    def _text(self, *paragraphs: str) -> Iterator[str]:
+        for paragraph in filter(None, paragraphs):
+            yield from wrap(paragraph.replace("`", ""), self.columns)
+            yield ""
+
+    def _heading(self, text: str) -> Iterator[str]:
+        lines = list(wrap(text, self.columns))
+        yield from lines
+        yield "─" * max(map(width, lines), default=0)
+
+    def _tables(self, many: Iterable[Table]) -> Iterator[str]:
+        for one in many:
+            yield from self._table(one)
+
+    def _table(self, one: Table, *, titled: bool = True) -> Iterator[str]:
+        if titled:
+            yield from wrap(one.title, self.columns)
+        yield from draw_table(one, self.columns)
+        yield ""
+
+    def _paint(self, text: str, verdict: Verdict) -> str:
+        return f"\x1b[1;{_COLOURS[verdict.letter]}m{text}\x1b[0m" if self.colour else text
+
+
+def draw_table(one: Table, columns: int) -> Iterator[str]:
+    """Draw a table with box characters; cells that are too wide are wrapped."""
+    widths = fit([max(map(width, cells)) for cells in zip(one.columns, *one.rows, strict=True)], columns)
+    yield _rule("┌┬┐", widths)
+    yield from _row(one.columns, widths, one.numeric)
+    yield _rule("├┼┤", widths)
+    for row in one.rows:
+        yield from _row(row, widths, one.numeric)
+    yield _rule("└┴┘", widths)
+
+
+def fit(widths: Sequence[int], columns: int) -> list[int]:
+    """Narrow the widest columns until a table fits, borders and blanks included."""
+    fitted = [max(1, each) for each in widths]
+    while sum(fitted) + 3 * len(fitted) + 1 > columns and max(fitted) > 1:
+        fitted[fitted.index(max(fitted))] -= 1
+    return fitted
+
+
+def wrap(text: str, columns: int) -> Iterator[str]:
+    """Break a text into lines at blanks; a word that is too long is cut."""
+    line = ""
+    for piece in _pieces(text, columns):
+        if line and width(line) + 1 + width(piece) > columns:
+            yield line
+            line = piece
+        else:
+            line = f"{line} {piece}" if line else piece
+    yield line
+
+
+def _pieces(text: str, columns: int) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        piece = ""
+        for char in word:
+            if piece and width(piece + char) > columns:
+                yield piece
+                piece = ""
+            piece += char
+        yield piece
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
+    wrapped = [list(wrap(cell, room)) for cell, room in zip(cells, widths, strict=True)]
+    for line in zip_longest(*wrapped, fillvalue=""):
+        yield "│" + "│".join(f" {_set(*each)} " for each in zip(line, widths, numeric, strict=True)) + "│"
+
+
+def _set(text: str, room: int, flush_right: bool) -> str:
+    blanks = " " * (room - width(text))
+    return blanks + text if flush_right else text + blanks
+
+
+def _rule(corners: str, widths: Sequence[int]) -> str:
+    return corners[0] + corners[1].join("─" * (each + 2) for each in widths) + corners[2]

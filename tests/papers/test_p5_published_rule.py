@@ -1,0 +1,103 @@
+"""Srivastava & Rossi (2018), section 4.3: the printed decision rule, and where it goes wrong.
+
+The paper shows the rule at work in its Figure 4. METHODS section 2 lists services that the letter
+of the rule misrates; they are why Assay shows it as a published rule and not as the headline.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from assay.model import Letter
+from assay.statistics.published import PublishedVerdict, published_letter
+from assay.statistics.transition import draw_transitions, step_effects
+
+# section 4.2: 20 texts a block, two pronouns a text; (He, She, Other)
+UNBIASED = {"U": [0.5, 0.5, 0.0]}
+BIASED = {"B1": [0.1, 0.9, 0.0], "B2": [0.9, 0.1, 0.0]}
+INPUT = {"U": (20, 20), "B1": (4, 36), "B2": (36, 4)}
+
+
+def always(*counts: int) -> dict[str, list[int]]:
+    """The same output counts for every block, whatever went in."""
+    return {block: list(counts) for block in INPUT}
+
+
+def rule_of_section_4_3(observed) -> PublishedVerdict:
+    """To the letter: similarity to a biased specification, comparisons joined by OR."""
+    return published_letter(observed, UNBIASED, BIASED, reading="similar-to-biased", statistic="two-sample", join="or")
+
+
+def outputs_of(service, rng) -> dict[str, list[int]]:
+    """Counts that a service, a transition matrix from (He, She), gives for the paper's three blocks."""
+    he_row, she_row = service
+    return {
+        block: (rng.multinomial(he, he_row) + rng.multinomial(she, she_row)).tolist()
+        for block, (he, she) in INPUT.items()
+    }
+
+
+def test_figure_4_a_faithful_output_is_dsbs_by_both_steps():
+    verdict = rule_of_section_4_3({"U": [20, 20, 0], "B1": [4, 36, 0], "B2": [36, 4, 0]})
+    p = verdict.pvalues
+    # step 1: O-U is similar to neither biased specification, so the system is not BS
+    assert max(p["U"]["B1"], p["U"]["B2"]) < 0.05
+    assert verdict.step_1_biased is False
+    # step 2: neither O-B1 nor O-B2 is similar to the unbiased specification, so it is not UCS
+    assert max(p["B1"]["U"], p["B2"]["U"]) < 0.05
+    assert verdict.step_2_biased is True
+    assert verdict.letter is Letter.DSBS
+
+
+def test_figure_4_the_same_letter_where_a_few_pronouns_are_lost():
+    """The figure's outputs are near, not equal to, the inputs; one She in ten comes back as Other here."""
+    verdict = rule_of_section_4_3({"U": [20, 18, 2], "B1": [4, 32, 4], "B2": [36, 4, 0]})
+    assert (verdict.step_1_biased, verdict.step_2_biased, verdict.letter) == (False, True, Letter.DSBS)
+
+
+def test_the_step_2_or_takes_one_similar_block_for_the_whole():
+    verdict = rule_of_section_4_3({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]})
+    p = verdict.pvalues
+    assert (p["B1"]["U"] >= 0.05, p["B2"]["U"] >= 0.05) == (True, False)
+    assert verdict.letter is Letter.UCS
+
+
+@pytest.mark.parametrize("pronouns", [40, 80, 640, 10_000])
+def test_the_rule_rates_a_service_that_always_says_he_dsbs_at_any_size(pronouns):
+    verdict = rule_of_section_4_3(always(pronouns, 0, 0))
+    # "always He" is even more biased than (.9, .1, 0), hence not similar to it, hence "not biased"
+    assert verdict.pvalues["U"]["B2"] < 0.05
+    assert verdict.letter is Letter.DSBS
+
+
+def test_below_37_pronouns_the_rule_still_takes_always_he_for_nine_in_ten():
+    assert rule_of_section_4_3(always(36, 0, 0)).letter is Letter.BS
+    assert rule_of_section_4_3(always(37, 0, 0)).letter is Letter.DSBS
+
+
+@pytest.mark.parametrize("pronouns", [10, 40, 640])
+def test_the_rule_rates_a_service_that_erases_every_pronoun_dsbs(pronouns):
+    assert rule_of_section_4_3(always(0, 0, pronouns)).letter is Letter.DSBS
+
+
+def test_the_rule_gives_its_best_letter_to_a_service_that_turns_three_in_ten_women_into_men():
+    rng, runs = np.random.default_rng(20), 1_000
+    flips = ((1.0, 0.0, 0.0), (0.3, 0.7, 0.0))
+    letters = Counter(rule_of_section_4_3(outputs_of(flips, rng)).letter for _ in range(runs))
+    assert letters[Letter.UCS] / runs == pytest.approx(0.84, abs=0.035)
+
+
+@pytest.mark.parametrize(
+    "service",
+    [((1.0, 0.0, 0.0), (1.0, 0.0, 0.0)), ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))],
+    ids=["always-he", "always-other"],
+)
+def test_the_other_reading_and_the_headline_rate_the_same_services_bs(service):
+    rng = np.random.default_rng(21)
+    observed = outputs_of(service, rng)
+    assert published_letter(observed, UNBIASED, BIASED, reading="departs-from-unbiased").letter is Letter.BS
+    transitions = draw_transitions(np.array(service) * 60, rng, 2_000)
+    assert (step_effects(transitions, [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]).step_1 > 0.1).mean() > 0.99

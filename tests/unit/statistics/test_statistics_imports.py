@@ -1,0 +1,24 @@
+"""Importing the statistics is cheap: a command line that never computes must not wait for SciPy."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+
+import assay.statistics
+
+
+def imported_with(*modules: str) -> set[str]:
+    """Names a fresh interpreter has loaded after importing some modules."""
+    code = f"import {', '.join(modules)}, sys; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
+
+
+def test_no_module_imports_scipy_stats():
+    names = [f"assay.statistics.{one.name}" for one in pkgutil.iter_modules(assay.statistics.__path__)]
+    assert "scipy.stats" not in imported_with(*names)
+
+
+def test_the_package_itself_imports_no_scipy_at_all():
+    assert "scipy" not in imported_with("assay.statistics")
