@@ -21,7 +21,7 @@ from assay.model import Component, Evidence, Finding, Letter, Probabilities, Rat
 METHODOLOGY_VERSION = "1.0.0"
 """Changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:pending"
+METHODOLOGY_DIGEST = "sha256:d20c80434b62a45269fb527348d6fa57c12cc2de18dfe7560eabb01df705c780"
 """Digest of ``docs/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
 
 
@@ -105,8 +105,9 @@ def _why(
         if len(deciding) == len(measured):
             reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(measured)}))
         else:
-            names = [one.name for one in deciding]
-            reasons.append(Reason("worst-component", {"components": names, "letter": letter.value}))
+            facts = {"components": [one.name for one in deciding], "letter": letter.value}
+            code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
+            reasons.append(Reason(code, facts))
     if not declared and all(one.declared for one in measured) and len(measured) == len(finding.components):
         facts = {"confidence": finding.confidence, "probability": probabilities.of(letter)}
         reasons.append(Reason("joint-confidence-low", facts))

@@ -1,0 +1,205 @@
+"""The page: well-formed, self-contained, accessible, complete, and deaf to attacks."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from assay.reports import render
+
+VOID = {"meta", "br", "hr", "link", "img", "input"}
+ALLOWED_EMPTY = {"circle", "ellipse", "line", "path", "polygon", "rect", "use"}
+
+
+class Page(HTMLParser):
+    """A strict reader: every tag closed in order, every attribute once."""
+
+    def __init__(self, written: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self._cell: list[str] | None = None
+        self.feed(written)
+        self.close()
+        assert self.open == [], f"left open: {self.open}"
+
+    def handle_starttag(self, name, attributes):
+        assert len({key for key, _ in attributes}) == len(attributes), f"attribute twice in <{name}>"
+        self.tags.append((name, dict(attributes)))
+        if name not in VOID:
+            self.open.append(name)
+        if name == "table":
+            self.tables.append([])
+        if name == "tr":
+            self.tables[-1].append([])
+        if name in {"td", "th"}:
+            self._cell = []
+
+    def handle_startendtag(self, name, attributes):
+        assert name in VOID | ALLOWED_EMPTY, f"<{name}/> is not an empty element"
+        self.tags.append((name, dict(attributes)))
+
+    def handle_endtag(self, name):
+        assert self.open, f"</{name}> closes nothing"
+        assert self.open.pop() == name, f"</{name}> out of order"
+        if name in {"td", "th"}:
+            self.tables[-1][-1].append("".join(self._cell))
+            self._cell = None
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+            if self._cell is not None:
+                self._cell.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).replace("\u00a0", " ").split())
+
+
+@pytest.fixture(scope="module")
+def page(any_page) -> Page:
+    return Page(any_page)
+
+
+def test_the_page_is_well_formed_and_its_drawings_are_xml(page, any_page):
+    assert page.open == []
+    for drawing in re.findall(r"<svg.*?</svg>", any_page, flags=re.DOTALL):
+        ET.fromstring(drawing)
+
+
+def test_the_page_fetches_nothing_and_runs_nothing(page):
+    for name, attributes in page.tags:
+        assert name not in {
+            "script",
+            "img",
+            "link",
+            "iframe",
+            "object",
+            "embed",
+            "base",
+            "form",
+            "image",
+            "foreignobject",
+        }
+        for key, value in attributes.items():
+            assert not key.startswith("on")
+            assert key not in {"src", "srcset", "style", "action", "data", "poster", "xlink:href"}
+            if key == "href":
+                assert value.startswith("#")
+            elif key != "xmlns":
+                assert "://" not in (value or "")
+    style = re.search(r"<style>(.*?)</style>", render("html", {}), flags=re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_every_id_is_unique_and_every_reference_resolves(page):
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in page.tags:
+        named = (attributes.get("aria-labelledby") or "").split()
+        linked = [attributes["href"][1:]] if "href" in attributes else []
+        assert set(named + linked) <= set(ids)
+
+
+def test_every_drawing_has_its_words_or_is_an_ornament_beside_them(any_page):
+    for drawing in re.findall(r"<svg.*?</svg>", any_page, flags=re.DOTALL):
+        root = ET.fromstring(drawing)
+        if root.get("aria-hidden") == "true":
+            continue
+        assert root.get("role") == "img"
+        title, description = root[0], root[1]
+        assert (title.tag.split("}")[-1], description.tag.split("}")[-1]) == ("title", "desc")
+        assert title.text
+        assert description.text
+        assert root.get("aria-labelledby").split() == [title.get("id"), description.get("id")]
+
+
+def test_headings_descend_without_a_gap(page):
+    levels = [int(name[1]) for name, _ in page.tags if re.fullmatch(r"h[1-6]", name)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_every_component_and_every_reason_is_on_the_page(page, any_sample):
+    text = page.text
+    for one in any_sample.get("components", []):
+        assert one.get("language_name", one["name"]) in text
+        for reason in one["reasons"]:
+            assert reason["text"] in text
+    for reason in any_sample.get("reasons", []):
+        assert reason["text"] in text
+    parts = [attributes for name, attributes in page.tags if name == "details" and attributes.get("class") == "part"]
+    assert len(parts) == len(any_sample.get("components", []))
+    assert sum("open" in each for each in parts) <= 3
+
+
+def test_the_deciding_parts_are_the_open_ones(sample):
+    document = sample("40 components")
+    page = Page(render("html", document))
+    parts = [attributes for name, attributes in page.tags if attributes.get("class") == "part"]
+    opened = [document["components"][place]["name"] for place, each in enumerate(parts) if "open" in each]
+    assert opened == document["aggregation"]["deciding"][:3]
+
+
+def test_every_figure_carries_the_documents_numbers_in_a_table(sample):
+    document = sample("BS eraser")
+    tables = Page(render("html", document)).tables
+    component = document["components"][0]
+    counts = next(table for table in tables if "back as he" in table[0])
+    for row, (sent, back) in zip(counts[1:], component["transitions"].items(), strict=True):
+        assert row == [f"sent {sent}", *(str(number) for number in back.values()), str(sum(back.values()))]
+    blocks = next(table for table in tables if "Declared share" in table[0])
+    observed = {(row[0].split()[0], row[1]): row[4] for row in blocks[1:]}
+    for block in component["blocks"]:
+        for value, number in block["observed"].items():
+            assert observed[block["name"], value] == str(number)
+    effects = next(table for table in tables if "Tolerance" in table[0] and "Estimate" in table[0])
+    for row, effect in zip(effects[1:], component["effects"].values(), strict=True):
+        shown = [float(number.strip("<>")) for number in row[1:4]]
+        assert shown == pytest.approx([effect[key] for key in ("estimate", "low", "high")], abs=1e-3)
+
+
+def test_what_a_target_says_stays_text(poisoned):
+    written = render("html", poisoned("DSBS with two components"))
+    page = Page(written)
+    names = {name for name, _ in page.tags}
+    assert "script" not in names
+    assert "img" not in names
+    assert not any(key.startswith("on") for _, attributes in page.tags for key in attributes)
+    for hidden in "\x00\x1b\x07\u202e\u2066\ud800":
+        assert hidden not in written
+    assert "⟨U+202E⟩" in written
+    for drawing in re.findall(r"<svg.*?</svg>", written, flags=re.DOTALL):
+        ET.fromstring(drawing)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("BS eraser", "BS — biased"),
+        ("UCS balancer", "UCS — unbiased, compensating"),
+        ("undeclared", "inconclusive (leaning DSBS)"),
+    ],
+)
+def test_the_letter_is_said_in_words_and_not_by_colour_alone(name, shown, sample):
+    page = Page(render("html", sample(name)))
+    assert shown in page.text.split("What it means", 1)[0]
+
+
+def test_only_the_title_and_provenance_differ_between_two_services(sample):
+    first, second = sample("BS eraser"), sample("BS eraser")
+    second["target"]["name"] = "Another service"
+    assert render("html", second) == render("html", first).replace(first["target"]["name"], "Another service")
+
+
+def test_a_hundred_parts_fit_a_page_of_two_megabytes(sample):
+    assert len(render("html", sample("100 components"))) < 2_000_000

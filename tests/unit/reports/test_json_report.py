@@ -1,0 +1,42 @@
+"""The rating document as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from assay.reports import render
+
+
+def _sorted_as_a_database_would(value):
+    if isinstance(value, dict):
+        return {key: _sorted_as_a_database_would(value[key]) for key in sorted(value, key=lambda key: (len(key), key))}
+    return [_sorted_as_a_database_would(one) for one in value] if isinstance(value, list) else value
+
+
+def test_nothing_is_added_changed_or_lost(any_sample):
+    assert json.loads(render("json", any_sample)) == any_sample
+
+
+def test_the_order_is_ours_whatever_order_the_store_gave(any_sample):
+    assert render("json", _sorted_as_a_database_would(any_sample)) == render("json", any_sample)
+
+
+def test_the_letter_comes_first_and_the_residual_value_last(sample):
+    written = json.loads(render("json", sample("BS eraser")))
+    assert list(written)[:4] == ["id", "letter", "declared", "probabilities"]
+    assert list(written["probabilities"]) == ["BS", "DSBS", "UCS"]
+    assert list(written["components"][0]["transitions"]["he"]) == ["he", "she", "other"]
+
+
+def test_numbers_that_json_has_no_word_for_become_null():
+    assert json.loads(render("json", {"delta": float("nan"), "seed": [float("-inf")]})) == {
+        "delta": None,
+        "seed": [None],
+    }
+
+
+def test_what_cannot_be_seen_is_escaped_and_comes_back(poisoned):
+    document = poisoned("BS eraser")
+    written = render("json", document)
+    assert not any(hidden in written for hidden in "\u202e\x00\x1b\ud800")
+    assert json.loads(written) == document

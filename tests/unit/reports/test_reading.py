@@ -1,0 +1,63 @@
+"""Reading the document once, for all formats."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model import Letter
+from assay.reports import tables
+from assay.reports.plain import visible, width
+from assay.reports.reading import read
+
+
+def test_an_empty_document_is_read_as_an_unmeasured_rating():
+    rating = read({})
+    assert rating.verdict.headline == "inconclusive: nothing could be measured"
+    assert rating.components == ()
+    assert rating.target == "unnamed service"
+
+
+def test_a_reason_without_its_text_is_explained_again():
+    said = read({"reasons": [{"code": "introduces-bias", "facts": {"from": "she", "to": "he", "share": 0.6}}]}).reasons[
+        0
+    ]
+    assert said.text == "The service introduces bias: 60 % of “she” came back as “he”."
+
+
+def test_a_reason_of_an_unknown_code_keeps_its_code():
+    said = read({"reasons": [{"code": "made-up"}]}).reasons[0]
+    assert (said.code, said.text) == ("made-up", "made up")
+
+
+def test_a_letter_that_is_none_is_not_taken_for_one():
+    assert read({"letter": "A+", "declared": True}).verdict.letter is None
+
+
+def test_the_worse_letter_wins_a_tie_under_another_tolerance():
+    component = {"sensitivity": {"0.05": {"BS": 0.4, "DSBS": 0.4, "UCS": 0.2}}}
+    assert read({"components": [component]}).components[0].sensitivity["0.05"].letter is Letter.BS
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(None, "not measured"), (0.0, "0.000"), (0.0004, "<0.001"), (0.9996, ">0.999"), (1.0, "1.000"), (0.1234, "0.123")],
+)
+def test_a_decimal_is_all_or_nothing_only_if_it_is(value, written):
+    assert tables.decimal(value) == written
+
+
+def test_a_rating_held_back_by_an_unmeasured_part_says_so(sample):
+    document = sample("100 components")
+    assert document["declared"] is False
+    assert document["probabilities"]["DSBS"] >= 0.95
+    assert "still not declared" in tables.confidence_note(read(document))
+
+
+def test_hidden_characters_become_visible_and_honest_ones_stay():
+    assert visible("a\u202eb\x00c") == "a⟨U+202E⟩b⟨U+0000⟩c"
+    assert visible("می\u200cخواهم") == "می\u200cخواهم"
+    assert visible(" two\r\n lines\t") == "two lines"
+
+
+def test_a_terminal_gives_wide_characters_two_columns():
+    assert [width(text) for text in ("abc", "日本", "e\u0301", "می\u200cخ")] == [3, 4, 1, 3]

@@ -1,0 +1,84 @@
+"""The one list of formats."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.errors import UnknownName
+from assay.reports import FORMATS, Format, format_named, installed_formats, render
+
+
+def test_the_list_names_every_format_once():
+    names = [one.name for one in FORMATS]
+    assert names == ["json", "markdown", "terminal", "html"]
+    assert len({one.suffix for one in FORMATS}) == len(FORMATS)
+
+
+@pytest.mark.parametrize("name", [one.name for one in FORMATS])
+def test_every_format_writes_every_document(name, any_sample):
+    written = render(name, any_sample)
+    assert written.endswith("\n")
+    assert "NaN" not in written
+    assert "Infinity" not in written
+
+
+@pytest.mark.parametrize("name", [one.name for one in FORMATS])
+def test_every_format_survives_a_document_without_sense(name, broken):
+    assert render(name, broken).encode()
+
+
+@pytest.mark.parametrize("name", [one.name for one in FORMATS])
+def test_every_format_survives_an_attack_and_can_be_sent(name, poisoned):
+    assert render(name, poisoned("DSBS with two components")).encode()
+
+
+@pytest.mark.parametrize("name", [one.name for one in FORMATS])
+def test_rendering_leaves_the_document_as_it_was(name, sample):
+    document = sample("undeclared")
+    render(name, document)
+    assert document == sample("undeclared")
+
+
+@pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
+def test_every_format_for_people_says_what_was_not_measured_and_why(name, sample):
+    written = render(name, sample("unmeasured"))
+    assert "inconclusive: nothing could be measured" in written
+    assert "ot measured" in written
+    assert "HTTP status 503" in " ".join(written.split())
+
+
+@pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
+def test_an_undeclared_letter_is_never_shown_as_declared(name, sample):
+    written = render(name, sample("undeclared"))
+    assert "inconclusive (leaning DSBS)" in written
+    assert "DSBS — data-sensitive" not in written
+
+
+def test_an_unknown_format_is_refused_with_the_formats_there_are():
+    with pytest.raises(UnknownName, match="json, markdown, terminal, html"):
+        render("pdf", {})
+
+
+def test_an_installed_package_adds_a_format(tmp_path, monkeypatch):
+    (tmp_path / "their_report.py").write_text(
+        "from assay.reports import Format\nFORMAT = Format('letter', 'text/plain', '.letter', lambda d: d['letter'])\n"
+    )
+    installed = tmp_path / "their_report-1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: their-report\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text("[assay.reports]\nletter = their_report:FORMAT\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert render("letter", {"letter": "BS"}) == "BS"
+    assert [one.name for one in installed_formats()][-1] == "letter"
+    assert isinstance(format_named("letter"), Format)
+
+
+def test_an_entry_point_that_is_no_format_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "no_report.py").write_text("FORMAT = 7\n")
+    installed = tmp_path / "no_report-1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: no-report\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text("[assay.reports]\nseven = no_report:FORMAT\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(TypeError, match="must be a Format"):
+        installed_formats()
