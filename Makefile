@@ -15,7 +15,7 @@ help: ## Show what can be made
 $(READY): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock && \
+	  uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock && \
 	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
 	else \
 	  echo "Setting up $(VENV) (once; about a minute)" && \

@@ -61,6 +61,7 @@ def rate(finding: Finding) -> Rating:
         reasons.append(Reason("component-unmeasured", {"components": list(unmeasured)}))
     published = _published(finding)
     if not measured:
+        reasons = [reason for one in finding.components[:3] for reason in one.reasons] + reasons
         return Rating(None, False, None, finding, published, tuple(reasons), METHODOLOGY_VERSION)
 
     given = [one.probabilities for one in measured if one.probabilities is not None]

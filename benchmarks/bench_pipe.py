@@ -1,0 +1,184 @@
+"""The whole pipe against a bare asyncio loop doing the same calls at the same concurrency.
+
+``python benchmarks/bench_pipe.py [CALLS] [CONCURRENCY] [DELAY_MS]``
+
+The reference writes the same request bodies to raw asyncio connections and reads the replies: no
+client library, no retries, no guard, no ledger. Both run in this process, one after the other,
+three times; the ratio of the fastest runs is printed, and by how much memory grew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+from target import BACK, THERE
+
+from assay.catalog import languages
+from assay.experiment import run
+from assay.methods import RoundTrip
+from assay.model import Probe, Reply
+from store import jobs, migrate
+from store.jobs import NewJob
+from store.settings import Settings
+from store.specification import dump_method
+from workers.run_job import run_job
+from workers.tasks import open_workplace
+
+CALLS_A_LANGUAGE = 2 * 3 * 320
+
+
+def method(calls: int) -> RoundTrip:
+    """A fixed design that makes about `calls` distinct calls."""
+    codes = [code for code in languages() if code != "en"]
+    whole, rest = divmod(calls, CALLS_A_LANGUAGE)
+    if whole == 0:
+        return RoundTrip("gender", languages=("es",), stop_early=False, texts_per_block=max(1, rest // 6))
+    return RoundTrip("gender", languages=tuple(codes[:whole]), stop_early=False, texts_per_block=320)
+
+
+def bodies_of(design: RoundTrip) -> list[bytes]:
+    """The request bodies the pipe will send, in its order."""
+    bodies: list[bytes] = []
+
+    def answer(probe: Probe) -> Reply:
+        ask = probe.ask
+        bodies.append(json.dumps({"q": ask.text, "source": ask.source, "target": ask.target}).encode())
+        return Reply(ask.text.translate(BACK if ask.target == "en" else THERE))
+
+    run(design, answer, 1)
+    return bodies
+
+
+async def bare_loop(port: int, bodies: list[bytes], concurrency: int) -> None:
+    """Send every body over one of `concurrency` open connections and read the reply."""
+    rest = iter(bodies)
+
+    async def work() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for body in rest:
+            writer.write(
+                b"POST /translate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+                % (len(body), body)
+            )
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+            json.loads(await reader.readexactly(length))["translatedText"]
+        writer.close()
+
+    await asyncio.gather(*(work() for _ in range(concurrency)))
+
+
+def pipe(port: int, design: RoundTrip, concurrency: int, folder: str) -> int:
+    """Rate the target through job, driver, ledger and rating; return the calls made."""
+    settings = Settings(data_dir=Path(folder), egress_allow="127.0.0.0/8")
+    migrate.upgrade(settings.resolved_database_url)
+    workplace = open_workplace(settings)
+    target = {
+        "name": "bench",
+        "kind": "translator",
+        "protocol": "custom",
+        "base_url": f"http://127.0.0.1:{port}",
+        "settings": {
+            "path": "/translate",
+            "body": {"q": "{text}", "source": "{source}", "target": "{target}"},
+            "output": "translatedText",
+        },
+        "limits": {"concurrency": concurrency, "timeout_s": 30},
+    }
+    new = NewJob(
+        tenant="default",
+        kind="rating",
+        target_id=None,
+        target=target,
+        sealed_secret=None,
+        experiment=dump_method(design),
+        request_digest="bench",
+        seed=1,
+        visibility="private",
+        callback_url=None,
+        max_calls=10**7,
+        deadline_s=3600,
+        expected=design.expected_probes(),
+        key_id=None,
+    )
+    with workplace.database.write() as connection:
+        job = jobs.add(connection, new)
+    run_job(job.id, workplace, "bench")
+    with workplace.database.read() as connection:
+        ended = jobs.find(connection, job.id, None)
+    workplace.database.close()
+    if ended is None or ended.status != "succeeded":
+        raise SystemExit(f"the job did not succeed: {ended}")
+    return ended.asked
+
+
+@contextmanager
+def target(delay_ms: float) -> Iterator[int]:
+    """Run the target in a process of its own."""
+    command = [sys.executable, str(Path(__file__).with_name("target.py")), str(delay_ms)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield int(process.stdout.readline())
+        process.stdin.close()
+
+
+class Memory(threading.Thread):
+    """Watches the largest resident memory of this process."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._process = psutil.Process()
+        self.before = self.most = self._process.memory_info().rss
+        self._done = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        while not self._done.wait(0.05):
+            self.most = max(self.most, self._process.memory_info().rss)
+
+    def grown_mb(self) -> float:
+        self._done.set()
+        self.join()
+        return (self.most - self.before) / 2**20
+
+
+def timed(work) -> float:  # noqa: ANN001 - any callable
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    given = [float(each) for each in sys.argv[1:]]
+    calls, concurrency, delay_ms = (*given, *(4000, 32, 20)[len(given) :])
+    design = method(int(calls))
+    bodies = bodies_of(design)
+    with target(delay_ms) as port:
+        asyncio.run(bare_loop(port, bodies[:200], int(concurrency)))  # warm both ends
+        with tempfile.TemporaryDirectory() as folder:
+            pipe(port, method(120), int(concurrency), folder)
+        bare, ours = [], []
+        memory = Memory()
+        for _ in range(3 if calls <= 20_000 else 1):
+            bare.append(timed(lambda: asyncio.run(bare_loop(port, bodies, int(concurrency)))))
+            with tempfile.TemporaryDirectory() as folder:
+                ours.append(timed(lambda folder=folder: pipe(port, design, int(concurrency), folder)))
+        grown = memory.grown_mb()
+    print(
+        f"{len(bodies)} calls of {delay_ms:g} ms at concurrency {concurrency:g}: "
+        f"bare loop {min(bare):.2f} s, whole pipe {min(ours):.2f} s, ratio {min(ours) / min(bare):.2f}; "
+        f"memory grew by {grown:.0f} MB"
+    )
+
+
+if __name__ == "__main__":
+    main()

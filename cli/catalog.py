@@ -1,0 +1,52 @@
+"""`assay methods|attributes|protocols`: what can be asked."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from assay.catalog import attribute, attributes, construction, constructions
+from assay.methods import METHODS, method_name
+from workers.targets import protocols
+
+console = Console(highlight=False)
+
+
+def show_methods() -> None:
+    """Print every method with its fields and their defaults."""
+    for kind in METHODS:
+        console.print(f"[bold]{method_name(kind)}[/bold]  {kind.summary}")
+        console.print(f"  rates: {', '.join(sorted(kind.kinds))}; source: {kind.paper}", style="dim")
+        table = Table("field", "default", box=None, padding=(0, 2))
+        for each in fields(kind):
+            if each.name != "method":
+                table.add_row(each.name, "(required)" if each.default is MISSING else _shown(each.default))
+        console.print(table)
+    console.print(f"templates: {', '.join(constructions())}")
+
+
+def show_attributes() -> None:
+    """Print every attribute with its values and the templates that can carry it."""
+    table = Table("attribute", "values", "templates", "source")
+    for name in attributes():
+        one = attribute(name)
+        carriers = [each for each in constructions() if construction(each).supports(one)]
+        table.add_row(name, ", ".join(one.value_names), ", ".join(carriers), one.source)
+    console.print(table)
+
+
+def show_protocols() -> None:
+    """Print every protocol with its settings."""
+    table = Table("protocol", "what it is", "needs", "settings")
+    for one in protocols():
+        needs = [word for word, needed in (("url", one.needs_url), ("secret", one.needs_secret)) if needed]
+        settings = ", ".join(each.name for each in fields(one.settings_type))
+        table.add_row(one.name, one.summary, ", ".join(needs), settings)
+    console.print(table)
+
+
+def _shown(default: Any) -> str:
+    return "(the attribute's own)" if default == () else str(default)

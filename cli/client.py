@@ -1,0 +1,55 @@
+"""A few calls to the agency's own API, over the standard library."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+
+class Agency:
+    """An agency at an address on this machine."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        # no proxy from the environment may come between two processes of one machine
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def get(self, path: str) -> Any:
+        """Read a resource as JSON."""
+        return json.loads(self.text(path))
+
+    def text(self, path: str) -> str:
+        """Read a resource as text."""
+        with self._opener.open(f"{self.url}{path}", timeout=30) as answer:
+            return str(answer.read().decode())
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Post JSON; a problem document becomes a `ValueError` with its detail."""
+        request = urllib.request.Request(  # noqa: S310 - the address is our own, on loopback
+            f"{self.url}{path}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+            method="POST",
+        )
+        try:
+            with self._opener.open(request, timeout=30) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as refused:
+            said = json.loads(refused.read() or b"{}")
+            raise ValueError(f"{path} answered {refused.code}: {said.get('detail') or said.get('title')}") from None
+
+    def wait_until_ready(self, seconds: float) -> bool:
+        """Wait for `/readyz`; ``False`` if it does not come."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                self.text("/readyz")
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                time.sleep(0.1)
+            else:
+                return True
+        return False

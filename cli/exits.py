@@ -1,0 +1,47 @@
+"""Exit codes: the four letters first, then the conventional ones of ``sysexits.h``."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What a command ends with."""
+
+    UCS = 0
+    DSBS = 1
+    BS = 2
+    INCONCLUSIVE = 3
+    USAGE = 64
+    UNAVAILABLE = 69
+    SOFTWARE = 70
+    INTERRUPTED = 130
+
+    @classmethod
+    def of_rating(cls, letter: str | None, declared: bool) -> Exit:
+        """Give the code of a rating; an undeclared letter is inconclusive."""
+        return cls[letter] if declared and letter is not None else cls.INCONCLUSIVE
+
+    @classmethod
+    def of(cls, error: Exception) -> Exit:
+        """Give the code of an error: the caller's to mend, the world's, or ours."""
+        from assay.errors import SpecificationError
+        from store.errors import StoreError
+
+        if isinstance(error, (SpecificationError, ValueError, FileNotFoundError)):
+            return cls.USAGE
+        if isinstance(error, (StoreError, OSError)):
+            return cls.UNAVAILABLE
+        return cls.SOFTWARE
+
+
+def as_one_line(error: Exception) -> str:
+    """Say an error in one line: ours as they are, pydantic's by their first finding."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return f"{where}: {first['msg']}" if where else str(first["msg"])
+    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return said if Exit.of(error) is not Exit.SOFTWARE else f"unexpected {type(error).__name__}: {said}"

@@ -1,0 +1,264 @@
+"""`assay`: run the agency, rate a service from the shell, see what can be asked.
+
+Every command imports what it needs when it is called, so that ``assay --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+import typer
+
+from cli.exits import Exit
+
+if TYPE_CHECKING:
+    from store.settings import Settings
+
+app = typer.Typer(
+    name="assay",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""
+An independent **bias-rating agency** for AI services.
+
+Assay shows a service known material, measures what comes out, and stamps a letter:
+**UCS** (unbiased compensating), **DSBS** (follows the bias of its data), **BS** (biased) —
+or says honestly that the evidence is *inconclusive*.
+
+Start with `assay demo`. Then rate a service of your own:
+
+    assay rate --protocol libretranslate --url http://127.0.0.1:5000 --language es
+
+or run the agency with its REST API: `assay serve`.
+""",
+)
+
+Host = Annotated[str, typer.Option(help="Address to listen on. Anything but loopback asks for API keys.")]
+Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
+DataDir = Annotated[Path | None, typer.Option(help="Where embedded data lives. [env: ASSAY_DATA_DIR]")]
+DatabaseUrl = Annotated[
+    str | None, typer.Option(help="postgresql://… or sqlite:////path.db. [env: ASSAY_DATABASE_URL]")
+]
+BrokerUrl = Annotated[
+    str | None,
+    typer.Option(help="redis://… : ring for separate workers instead of the embedded one. [env: ASSAY_BROKER_URL]"),
+]
+EgressAllow = Annotated[
+    list[str] | None,
+    typer.Option(help="Network that may be called although it is not public, e.g. 127.0.0.0/8. Repeatable."),
+]
+
+
+@app.command()
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    broker_url: BrokerUrl = None,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Run the agency: REST API, documentation page and, by default, a worker in the same process.
+
+    With nothing else given, everything is embedded: SQLite under the data directory, no broker, no
+    other process. With --broker-url the API rings for workers started by `assay worker`.
+    """
+    from cli.serve import serve_api
+
+    serve_api(_settings(data_dir, database_url, broker_url, egress_allow, host=host, port=port))
+
+
+@app.command()
+def worker(
+    database_url: DatabaseUrl = None,
+    broker_url: BrokerUrl = None,
+    concurrency: Annotated[int | None, typer.Option(help="Jobs at a time in this worker.", min=1)] = None,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Run a worker beside `assay serve --broker-url …` (Celery, one process a job)."""
+    from cli.serve import run_worker
+
+    run_worker(_settings(None, database_url, broker_url, egress_allow, worker_concurrency=concurrency))
+
+
+@app.command()
+def migrate(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
+    """Bring the database to the schema of this version. Safe to run twice, or from two machines."""
+    from cli.serve import migrate_database
+
+    migrate_database(_settings(data_dir, database_url, None, None))
+
+
+@app.command()
+def rate(
+    file: Annotated[Path | None, typer.Argument(help="A TOML file with the tables [target] and [experiment].")] = None,
+    protocol: Annotated[str | None, typer.Option(help="How the service speaks; see `assay protocols`.")] = None,
+    url: Annotated[str | None, typer.Option(help="Its address, e.g. http://127.0.0.1:5000.")] = None,
+    name: Annotated[str | None, typer.Option(help="What to call it in the report.")] = None,
+    method: Annotated[str | None, typer.Option(help="See `assay methods`. [default: round-trip]")] = None,
+    attribute: Annotated[str | None, typer.Option(help="See `assay attributes`. [default: gender]")] = None,
+    language: Annotated[list[str] | None, typer.Option(help="Middle or target language. Repeatable.")] = None,
+    template: Annotated[list[str] | None, typer.Option(help="Sentence construction, or 'all'. Repeatable.")] = None,
+    setting: Annotated[list[str] | None, typer.Option(help="key=value of the protocol's settings. Repeatable.")] = None,
+    secret: Annotated[
+        str | None,
+        typer.Option(help="The service's key; better given in the environment.", envvar="ASSAY_TARGET_SECRET"),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the rating as JSON instead of a report.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")] = None,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Rate one service here and now, without a server, and print the report.
+
+    The exit code is the letter, so that a build can be gated on it:
+    **0** UCS, **1** DSBS, **2** BS, **3** inconclusive, 64 a request that makes no sense,
+    69 a service that could not be rated.
+
+    A service on this machine may be rated without further ado; other private networks need
+    --egress-allow.
+    """
+    from cli.rate import Asked, rate_here
+
+    asked = Asked(
+        file=file,
+        protocol=protocol,
+        url=url,
+        name=name,
+        method=method,
+        attribute=attribute,
+        languages=tuple(language or ()),
+        templates=tuple(template or ()),
+        settings=tuple(setting or ()),
+        secret=secret,
+        seed=seed,
+        max_calls=max_calls,
+    )
+    raise typer.Exit(rate_here(asked, _settings(None, None, None, egress_allow), as_json=as_json, report=report))
+
+
+@app.command()
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the agency and the services up afterwards.")] = False,
+    reports: Annotated[Path | None, typer.Option(help="Folder for the html reports.")] = None,
+) -> None:
+    """Rate translation services whose bias is known, over the real API, and show the table."""
+    from cli.demo import run_demo
+
+    raise typer.Exit(run_demo(keep=keep, reports=reports))
+
+
+keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+app.add_typer(keys, name="keys")
+
+
+@keys.command("create")
+def create_key(
+    name: Annotated[str, typer.Option(help="Whose key it is.")],
+    scope: Annotated[list[str] | None, typer.Option(help="jobs:write, ratings:read, targets:write, admin …")] = None,
+    tenant: Annotated[str, typer.Option(help="Whose rows the key sees.")] = "default",
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Make a key and print it; it is shown only this once."""
+    from cli.keys import create
+
+    create(_settings(data_dir, database_url, None, None), name, scope or ["jobs:write", "ratings:read"], tenant)
+
+
+@keys.command("list")
+def list_keys(tenant: str = "default", data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
+    """List the keys of a tenant, without their secrets."""
+    from cli.keys import show
+
+    show(_settings(data_dir, database_url, None, None), tenant)
+
+
+@keys.command("revoke")
+def revoke_key(
+    key_id: Annotated[str, typer.Argument(help="The key's id, as `assay keys list` shows it.")],
+    tenant: str = "default",
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Revoke a key at once."""
+    from cli.keys import revoke
+
+    revoke(_settings(data_dir, database_url, None, None), key_id, tenant)
+
+
+@app.command()
+def methods() -> None:
+    """List the ways to look for bias."""
+    from cli.catalog import show_methods
+
+    show_methods()
+
+
+@app.command()
+def attributes() -> None:
+    """List the attributes that can be tested, with their values."""
+    from cli.catalog import show_attributes
+
+    show_attributes()
+
+
+@app.command()
+def protocols() -> None:
+    """List how a service may speak to be rated, and the settings of each."""
+    from cli.catalog import show_protocols
+
+    show_protocols()
+
+
+@app.command()
+def version() -> None:
+    """Print the version of the engine and of the methodology."""
+    import assay
+    from assay.verdict import METHODOLOGY_VERSION
+
+    typer.echo(f"assay {assay.__version__}, methodology {METHODOLOGY_VERSION}")
+
+
+def _settings(
+    data_dir: Path | None,
+    database_url: str | None,
+    broker_url: str | None,
+    egress_allow: list[str] | None,
+    **more: object,
+) -> Settings:
+    from store.settings import Settings
+
+    given: dict[str, Any] = {"data_dir": data_dir, "database_url": database_url, "broker_url": broker_url, **more}
+    if egress_allow:
+        given["egress_allow"] = ",".join(egress_allow)
+    return Settings(**{name: value for name, value in given.items() if value is not None})
+
+
+def main() -> None:
+    """Run a command; end every error with one clean line and a code that is no letter's."""
+    try:
+        code = app(standalone_mode=False)
+    except click.ClickException as wrong:
+        wrong.show()
+        code = Exit.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        typer.echo("interrupted", err=True)
+        code = Exit.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - one clean line, never a traceback
+        from cli.exits import as_one_line
+
+        typer.echo(f"assay: {as_one_line(error)}", err=True)
+        code = Exit.of(error)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

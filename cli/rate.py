@@ -1,0 +1,224 @@
+"""`assay rate`: the whole pipe — job, worker, database, rating — once, in this process."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from assay.catalog import attribute, construction, constructions
+from assay.certificate import digest_of
+from assay.errors import SpecificationError, UnknownName
+from assay.reports import FORMATS, render
+from cli.exits import Exit
+from store import jobs, migrate, ratings
+from store.jobs import Job, NewJob
+from store.settings import Settings
+from store.specification import dump_method, parse_method
+from workers.run_job import run_job
+from workers.targets import check_target
+from workers.tasks import open_workplace, owner
+
+LOOPBACK = ("127.0.0.0/8", "::1/128")
+"""A person at this machine's shell may rate what runs on this machine."""
+
+TENANT = "default"
+
+notes = Console(stderr=True, highlight=False)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of `assay rate`; what is given on the command line outranks the file."""
+
+    file: Path | None = None
+    protocol: str | None = None
+    url: str | None = None
+    name: str | None = None
+    method: str | None = None
+    attribute: str | None = None
+    languages: tuple[str, ...] = ()
+    templates: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    secret: str | None = None
+    seed: int | None = None
+    max_calls: int | None = None
+
+
+def rate_here(asked: Asked, settings: Settings, *, as_json: bool, report: Path | None) -> Exit:
+    """Rate a service, print the report, and return the letter as an exit code.
+
+    Parameters
+    ----------
+    asked : Asked
+        What to rate, and how.
+    settings : Settings
+        The operator's; the data directory is a temporary one.
+    as_json : bool
+        Print the rating document instead of a report.
+    report : Path, optional
+        Where to write a report too; its suffix chooses the format.
+    """
+    request = _request(asked)
+    if report is not None:
+        _format_for(report)
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        allowed = ",".join((*LOOPBACK, *(str(network) for network in settings.egress_networks)))
+        here = settings.model_copy(
+            update={"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
+        )
+        job, document = _run(request, here, show_progress=sys.stderr.isatty())
+    if document is None:
+        error = job.error or {"title": "The job ended without a rating", "detail": job.status}
+        notes.print(f"[bold]{error['title']}[/bold]: {error['detail']}")
+        return Exit.UNAVAILABLE
+    if as_json:
+        sys.stdout.write(render("json", document))
+    else:
+        sys.stdout.write(render("terminal", document))
+    sys.stdout.write("\n")
+    if report is not None:
+        report.write_text(render(_format_for(report), document), encoding="utf-8")
+        notes.print(f"report written to {report}")
+    return Exit.of_rating(document["letter"], document["declared"])
+
+
+def _request(asked: Asked) -> dict[str, Any]:
+    """Make one request of the file and the options, with the errors of both."""
+    written = _read(asked.file) if asked.file else {}
+    target = dict(written.get("target", {}))
+    experiment = dict(written.get("experiment", {}))
+    target.update({key: value for key, value in (("protocol", asked.protocol), ("base_url", asked.url)) if value})
+    if "protocol" not in target:
+        raise SpecificationError("say how the service speaks: --protocol NAME (see `assay protocols`), or a FILE.toml")
+    target.setdefault("kind", "translator")
+    target["name"] = asked.name or target.get("name") or f"{target['protocol']} {target.get('base_url', '')}".strip()
+    target["settings"] = {**target.get("settings", {}), **_settings(asked.settings)}
+    if asked.secret:
+        target["secret"] = asked.secret
+    experiment["method"] = asked.method or experiment.get("method", "round-trip")
+    experiment["attribute"] = asked.attribute or experiment.get("attribute", "gender")
+    if asked.languages:
+        experiment["languages"] = list(asked.languages)
+    if asked.templates:
+        experiment["templates"] = _templates(asked.templates, experiment["attribute"])
+    return {
+        "target": target,
+        "experiment": experiment,
+        "seed": asked.seed if asked.seed is not None else written.get("seed", 0),
+        "max_calls": asked.max_calls or written.get("max_calls", 100_000),
+        "deadline_s": written.get("deadline_s", 3600),
+    }
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        written = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+        raise SpecificationError(f"{file} is not TOML: {wrong}") from None
+    known = {"target", "experiment", "seed", "max_calls", "deadline_s"}
+    for name in written:
+        if name not in known:
+            raise UnknownName("entry of the file", name, sorted(known))
+    return written
+
+
+def _settings(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``key=value`` pairs; a value that is TOML (a number, a list) is taken as such."""
+    read: dict[str, Any] = {}
+    for pair in pairs:
+        key, found, value = pair.partition("=")
+        if not found:
+            raise SpecificationError(f"--setting takes key=value, not {pair!r}")
+        try:
+            read[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            read[key] = value
+    return read
+
+
+def _templates(names: tuple[str, ...], attribute_name: str) -> list[str]:
+    if "all" not in names:
+        return list(names)
+    named = attribute(attribute_name)
+    return [name for name in constructions() if construction(name).supports(named)]
+
+
+def _format_for(report: Path) -> str:
+    suffix = report.suffix.lstrip(".").lower()
+    for one in FORMATS:
+        if one.suffix.lstrip(".") == suffix:
+            return one.name
+    raise UnknownName("report format", report.suffix, [one.suffix for one in FORMATS])
+
+
+def _run(request: Mapping[str, Any], settings: Settings, *, show_progress: bool) -> tuple[Job, dict[str, Any] | None]:
+    """Put the request through a job of its own database, and read the rating back."""
+    method = parse_method(request["experiment"])
+    target = {key: value for key, value in request["target"].items() if key != "secret"}
+    check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
+    migrate.upgrade(settings.resolved_database_url)
+    workplace = open_workplace(settings)
+    secret = request["target"].get("secret")
+    new = NewJob(
+        tenant=TENANT,
+        kind="rating",
+        target_id=None,
+        target=target,
+        sealed_secret=workplace.vault.seal(secret, tenant=TENANT, target="inline", field="secret") if secret else None,
+        experiment=dump_method(method),
+        request_digest=digest_of([target, dump_method(method), request["seed"]]),
+        seed=request["seed"],
+        visibility="private",
+        callback_url=None,
+        max_calls=request["max_calls"],
+        deadline_s=request["deadline_s"],
+        expected=method.expected_probes(),
+        key_id=None,
+    )
+    try:
+        with workplace.database.write() as connection:
+            job = jobs.add(connection, new)
+        progress = Progress(
+            SpinnerColumn(),
+            TextColumn("rating {task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=notes,
+            transient=True,
+            disable=not show_progress,
+        )
+        with progress:
+            task = progress.add_task(target["name"], total=job.expected)
+            workplace.on_progress = lambda asked, expected: progress.update(task, completed=asked, total=expected)
+            _in_thread(lambda: run_job(job.id, workplace, owner()), workplace.leaving)
+        with workplace.database.read() as connection:
+            ended = jobs.find(connection, job.id, TENANT)
+            if ended is None:
+                raise RuntimeError("the job's row is gone")
+            rating = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
+        return ended, rating.document if rating else None
+    finally:
+        workplace.database.close()
+
+
+def _in_thread(work: Any, leaving: threading.Event) -> None:
+    """Run in a thread, so that Ctrl-C reaches us at once and the job can be left in order."""
+    thread = threading.Thread(target=work, name="job")
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(timeout=0.2)
+    except KeyboardInterrupt:
+        leaving.set()
+        thread.join(timeout=10)
+        raise

@@ -1,0 +1,118 @@
+"""Composition: settings, database, worker and API made into one or several processes."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import structlog
+import uvicorn
+from rich.console import Console
+from service.app import create_app
+
+from cli.logs import configure_logs
+from store import keys, migrate
+from store.database import Database
+from store.settings import Settings
+from workers.celery_app import make_celery
+from workers.desk import Desk
+from workers.doorbell import Doorbell
+from workers.embedded import EmbeddedWorker
+from workers.reconciler import Reconciler
+from workers.tasks import Workplaces, add_tasks, open_workplace
+
+log = structlog.get_logger()
+console = Console(stderr=True, highlight=False)
+
+
+def serve_api(settings: Settings) -> None:
+    """Serve the API until interrupted; without a broker, with a worker in this process."""
+    configure_logs(settings)
+    if settings.broker_url:
+        with _closing_reconciler(settings) as ring:
+            _serve(settings, ring)
+        return
+    with _alone(settings):
+        migrate.upgrade(settings.resolved_database_url)
+        workplace = open_workplace(settings)
+        embedded = EmbeddedWorker(make_celery(settings), workplace, concurrency=settings.worker_concurrency)
+        embedded.start()
+        try:
+            _serve(settings, embedded.ring)
+        finally:
+            embedded.close()
+            workplace.database.close()
+
+
+def run_worker(settings: Settings) -> None:
+    """Run a Celery worker with its reconciler until interrupted."""
+    configure_logs(settings)
+    if not settings.broker_url:
+        raise ValueError("a separate worker needs --broker-url (redis://…); `assay serve` alone has one built in")
+    migrate.check(settings.resolved_database_url)
+    app = make_celery(settings)
+    add_tasks(app, Workplaces(settings))
+    with _closing_reconciler(settings):
+        app.worker_main(
+            ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
+        )
+
+
+def migrate_database(settings: Settings) -> None:
+    """Bring the database to this version's schema and say so."""
+    migrate.upgrade(settings.resolved_database_url)
+    console.print("The database is at this version's schema.")
+
+
+def _serve(settings: Settings, ring: Doorbell) -> None:
+    _offer_first_key(settings)
+    app = create_app(settings, desk=Desk(settings), doorbell=ring)
+    console.print(f"Assay listens on http://{settings.host}:{settings.port} — documentation under /docs")
+    uvicorn.run(
+        app, host=settings.host, port=settings.port, log_config=None, access_log=False, timeout_graceful_shutdown=5
+    )
+
+
+def _offer_first_key(settings: Settings) -> None:
+    """Print an administrator's key once, where keys are asked for and none exists."""
+    if not settings.keys_required:
+        return
+    database = Database(settings.resolved_database_url)
+    with database.write() as connection:
+        if keys.page(connection, None):
+            return
+        _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
+    database.close()
+    console.print(f"First administrator's key, shown only this once: [bold]{plain}[/bold]")
+
+
+@contextmanager
+def _closing_reconciler(settings: Settings) -> Iterator[Doorbell]:
+    """Ring for separate workers, and look after jobs nobody works on."""
+    migrate.check(settings.resolved_database_url)
+    ring = Doorbell(make_celery(settings))
+    database = Database(settings.resolved_database_url)
+    reconciler = Reconciler(database, ring, settings.reconcile_s)
+    reconciler.start()
+    try:
+        yield ring
+    finally:
+        reconciler.close()
+        database.close()
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """Let one embedded process own a data directory; the kernel frees it however the process ends."""
+    folder = Path(settings.data_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "assay.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"another assay serves from {folder}; stop it, or give this one its own --data-dir"
+            ) from None
+        yield

@@ -1,0 +1,144 @@
+"""A real translator on this machine: Apertium's own HTTP server, on the loopback address only.
+
+Apertium is rule-based, free software, packaged by Debian, and needs no network. Its server (APy)
+listens on all addresses and cannot be told otherwise. So it is started through a few lines that
+put a socket of ours, already bound to 127.0.0.1, in the place of the one it would open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+HOST = "127.0.0.1"
+PYTHON = Path("/usr/bin/python3")
+PROGRAM = Path("/usr/bin/apertium-apy")
+MODES = Path("/usr/share/apertium/modes")
+LANGUAGE_NAMES = Path("/usr/share/apertium-apy/langNames.db")
+"""Where Debian's packages put Apertium. Its server needs Debian's Python, which has its libraries."""
+
+PACKAGES = ("apertium-apy", "apertium-eng-spa", "apertium-eng-cat", "apertium-en-gl", "apertium-eo-en")
+
+START_S, STOP_S = 30.0, 5.0
+"""How long it may take to start and to stop (seconds)."""
+
+# Runs in Debian's Python, not in ours. The first argument is the inherited socket's descriptor.
+_ON_OUR_SOCKET = """
+import socket, sys
+from tornado.tcpserver import TCPServer
+
+ours = socket.socket(fileno=int(sys.argv.pop(1)))
+TCPServer.bind = lambda server, port, *address, **options: server.add_socket(ours)
+
+from apertium_apy.apy import main
+main()
+"""
+
+
+class ApertiumNotInstalled(RuntimeError):
+    """Apertium's server is not on this machine."""
+
+
+class ApertiumDidNotStart(RuntimeError):
+    """Apertium's server ended or stayed silent instead of serving."""
+
+
+class Apertium:
+    """Runs Apertium on a free port of 127.0.0.1 for as long as the ``with`` block lasts.
+
+    Attributes
+    ----------
+    pairs : tuple of (str, str)
+        The directions it translates, in its own codes: ``("eng", "spa")``.
+
+    Raises
+    ------
+    ApertiumNotInstalled
+        On entry, if it is not there; says how to install it.
+    ApertiumDidNotStart
+        On entry, if it does not answer in time; says what it wrote last.
+    """
+
+    how_to_install = f"sudo apt-get install {' '.join(PACKAGES)}"
+
+    def __init__(self) -> None:
+        self.pairs: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def available() -> bool:
+        """Whether the server and at least one language pair are installed."""
+        return PYTHON.exists() and PROGRAM.exists() and any(MODES.glob("*.mode"))
+
+    def __enter__(self) -> Self:
+        if not self.available():
+            raise ApertiumNotInstalled(f"no {PROGRAM} with language pairs; install it: {self.how_to_install}")
+        with contextlib.ExitStack() as held:
+            self._said: IO[bytes] = held.enter_context(tempfile.TemporaryFile())
+            with socket.create_server((HOST, 0)) as listening:
+                listening.setblocking(False)
+                self._port = listening.getsockname()[1]
+                self._process = self._start(listening.fileno())
+            held.callback(self._stop)
+            # The socket listens already: this waits in its queue, or is cut off if the process ends.
+            try:
+                self.pairs = self._ask_pairs()
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                self._stop()  # before its words are read, so that they are its last
+                raise ApertiumDidNotStart(f"Apertium did not serve within {START_S} s: {self._last_words()}") from error
+            self._held = held.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._held.close()
+
+    @property
+    def url(self) -> str:
+        """Base URL, without a final slash."""
+        return f"http://{HOST}:{self._port}"
+
+    def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
+        """Start it in a process group of its own, since it starts a pipeline for each pair."""
+        arguments: list[str | Path] = [
+            *(PYTHON, "-I", "-c", _ON_OUR_SOCKET, str(descriptor)),
+            *(MODES, "-l", LANGUAGE_NAMES),
+        ]
+        return subprocess.Popen(  # noqa: S603 - fixed paths, no input
+            arguments,
+            env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._said,
+            pass_fds=(descriptor,),
+            start_new_session=True,
+        )
+
+    def _ask_pairs(self) -> tuple[tuple[str, str], ...]:
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=START_S)
+        with contextlib.closing(connection):
+            connection.request("GET", "/listPairs")
+            listed = json.load(connection.getresponse())["responseData"]
+        return tuple((pair["sourceLanguage"], pair["targetLanguage"]) for pair in listed)
+
+    def _stop(self) -> None:
+        """End the whole group: politely, then for certain."""
+        for means in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, means)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_S)
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")

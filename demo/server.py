@@ -1,0 +1,183 @@
+"""All demo services in one application, and a server for it on the loopback address."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from assay.errors import UnknownName
+from demo.behaviours import BEHAVIOURS, Behaviour, behaviour
+from demo.ills import ILLS, Treatment, Tuning
+from demo.protocol import BadOrder, Order, read_order, refused, spoken
+
+HOST = "127.0.0.1"
+THREAD = "demo-services"
+START_S, STOP_S = 10.0, 5.0
+"""How long the server may take to start and to stop (seconds)."""
+
+
+_LOGGERS = (logging.getLogger("uvicorn.error"), logging.getLogger("uvicorn.access"))
+
+
+class DemoDidNotStart(RuntimeError):
+    """The demo server did not come up."""
+
+
+def create_demo(tuning: Tuning | None = None) -> Starlette:
+    """Make the application: every service under its own name, and a list of them at ``/``.
+
+    A service has ``POST /<name>/translate`` and ``GET /<name>/languages``. Names are those of
+    `BEHAVIOURS`, with any percentage where a name ends in one, and of `ILLS`.
+
+    Parameters
+    ----------
+    tuning : Tuning, optional
+        How bad the ills are.
+    """
+    ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
+
+    async def translate(request: Request) -> Response:
+        treat = _treatment(request.path_params["name"], ills)
+        return await treat(request, await read_order(request))
+
+    async def languages(request: Request) -> Response:
+        name = request.path_params["name"]
+        treat = _treatment(name, ills)
+        if name in ILLS and ILLS[name].everywhere:
+            return await treat(request, Order((), "en", "en", as_array=True))
+        return JSONResponse(spoken())
+
+    return Starlette(
+        routes=[
+            Route("/", _list_services),
+            Route("/{name}/translate", translate, methods=["POST"]),
+            Route("/{name}/languages", languages),
+        ],
+        exception_handlers={BadOrder: _bad_order, UnknownName: _unknown_service},
+    )
+
+
+class DemoServer:
+    """Runs the demo services on a port of 127.0.0.1 for as long as the ``with`` block lasts.
+
+    Parameters
+    ----------
+    port : int
+        Port to listen on; 0 takes a free one.
+    tuning : Tuning, optional
+        How bad the ills are.
+
+    Raises
+    ------
+    OSError
+        On entry, if the port is taken.
+    DemoDidNotStart
+        On entry, if the server does not come up.
+    """
+
+    def __init__(self, port: int = 0, tuning: Tuning | None = None) -> None:
+        self._port, self._tuning = port, tuning
+
+    def __enter__(self) -> Self:
+        self._socket = socket.create_server((HOST, self._port))
+        self._server = _Server(
+            uvicorn.Config(
+                create_demo(self._tuning),
+                lifespan="off",
+                ws="none",
+                http="h11",
+                log_config=None,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, name=THREAD, daemon=True
+        )
+        for logger in _LOGGERS:
+            logger.addFilter(_from_elsewhere)
+        self._thread.start()
+        if not self._server.up.wait(START_S):
+            self.__exit__(None, None, None)
+            raise DemoDidNotStart(f"the demo services did not come up within {START_S} s")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join(STOP_S)
+        self._socket.close()
+        for logger in _LOGGERS:
+            logger.removeFilter(_from_elsewhere)
+
+    @property
+    def base(self) -> str:
+        """Address of the list of services, without a final slash."""
+        return f"http://{HOST}:{self._socket.getsockname()[1]}"
+
+    def url(self, name: str) -> str:
+        """Address of one service, as a LibreTranslate base URL."""
+        return f"{self.base}/{name}"
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = threading.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say so."""
+        await super().startup(sockets)
+        self.up.set()
+
+
+def _from_elsewhere(record: logging.LogRecord) -> bool:
+    """Keep the services' own errors, which are on purpose, out of the logs of whoever runs them."""
+    return record.threadName != THREAD
+
+
+def _treatment(name: str, ills: Mapping[str, Treatment]) -> Treatment:
+    """Find what a service makes of an order."""
+    return ills[name] if name in ills else _behaving(behaviour(name))
+
+
+def _behaving(one: Behaviour) -> Treatment:
+    async def treat(_: Request, order: Order) -> Response:
+        return order.answered([one.translate(text, order.source, order.target) for text in order.texts])
+
+    return treat
+
+
+async def _list_services(request: Request) -> JSONResponse:
+    base = str(request.base_url).rstrip("/")
+    behaviours = [
+        {"name": one.name, "url": f"{base}/{one.name}", "summary": one.summary, "letter": one.letter,
+         "reason": one.reason}
+        for one in BEHAVIOURS.values()
+    ]  # fmt: skip
+    ills = [
+        {"name": ill.name, "url": f"{base}/{ill.name}", "summary": ill.summary, "end": ill.end, "letter": ill.letter,
+         "problem": ill.problem}
+        for ill in ILLS.values()
+    ]  # fmt: skip
+    return JSONResponse({"protocol": "libretranslate", "behaviours": behaviours, "ills": ills})
+
+
+async def _bad_order(_: Request, wrong: Exception) -> Response:
+    return refused(str(wrong), wrong.status if isinstance(wrong, BadOrder) else 400)
+
+
+async def _unknown_service(_: Request, wrong: Exception) -> Response:
+    return refused(str(wrong), 404)

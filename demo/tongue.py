@@ -1,0 +1,131 @@
+"""A made-up language for every language code: unlike English, pronounceable and reversible.
+
+Assay refuses a middle language that equals English (an echo), and a service of known behaviour
+must lose nothing on the way that its behaviour does not take. So words are put into sound classes
+and each letter becomes another of its class; longer words get the language's ending; pronouns have
+words of their own. Order, capitals, punctuation, digits, names with other letters and tokens such as
+``K7Q2`` stay. "She works as a nurse." is "Zema jalghon uh u milhoon." in the one of ``es``.
+
+Nothing is remembered: what a text is in English depends on the text alone. That works because the
+three kinds of word differ in length (1-3 letters, 4, at least 6).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+SOUNDS = ("aeiou", "bdgkpt", "cfhsvz", "lmnr", "jqwxy")
+"""Letters that may stand for one another, so that words stay pronounceable."""
+
+ENDINGS = ("an", "ar", "ek", "el", "en", "es", "im", "is", "on", "or", "ul", "um")
+"""Endings of words with four letters or more; each language has one."""
+
+PRONOUNS = {
+    "he": "reno", "him": "renu", "his": "rena", "himself": "reni",
+    "she": "vino", "her": "vinu", "hers": "vina", "herself": "vini",
+    "it": "sulo", "its": "sula", "itself": "suli",
+}  # fmt: skip
+"""What the pronouns are, before a language puts its letters into them; always four letters."""
+
+LONG = 4
+"""Letters from which a word gets an ending."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Tongue:
+    """The made-up language of one language code.
+
+    Parameters
+    ----------
+    code : str
+        Any text; equal codes make equal languages.
+    """
+
+    code: str
+
+    def from_english(self, text: str) -> str:
+        """Translate English into the language, word by word."""
+        return _WORD.sub(lambda word: self._put(word.group()), text)
+
+    def to_english(self, text: str) -> str:
+        """Translate back; ``to_english(from_english(text)) == text`` for every text.
+
+        A word that the language does not have stays as it is.
+        """
+        return _WORD.sub(lambda word: self._take(word.group()), text)
+
+    def _put(self, word: str) -> str:
+        if not (word.isascii() and word.isalpha()):
+            return word  # a number, a token or a word with other letters: all of them look alike in both languages
+        style = _style(word)
+        if style is not None and (pronoun := self._pronouns.get(word.lower())):
+            return _styled(pronoun, style)
+        stem = word.translate(self._letters)
+        if len(word) < LONG:
+            return stem
+        return stem + (self._ending.upper() if word.isupper() else self._ending)
+
+    def _take(self, word: str) -> str:
+        if not (word.isascii() and word.isalpha()):
+            return word
+        style = _style(word)
+        if style is not None and (pronoun := self._english_pronouns.get(word.lower())):
+            return _styled(pronoun, style)
+        stem = word if len(word) < LONG else word[: -len(self._ending)]
+        english = stem.translate(self._english_letters)
+        return english if self._put(english) == word else word
+
+    @cached_property
+    def _letters(self) -> dict[int, int]:
+        """Each letter's successor in its class, in an order of the language's own: none stands for itself."""
+        changed: dict[int, int] = {}
+        for sounds in SOUNDS:
+            ring = sorted(sounds, key=lambda letter: _digest(f"{self.code}/{letter}"))
+            for letter, successor in zip(ring, ring[1:] + ring[:1], strict=True):
+                changed[ord(letter)] = ord(successor)
+                changed[ord(letter.upper())] = ord(successor.upper())
+        return changed
+
+    @cached_property
+    def _english_letters(self) -> dict[int, int]:
+        return {there: here for here, there in self._letters.items()}
+
+    @cached_property
+    def _ending(self) -> str:
+        return ENDINGS[_digest(self.code) % len(ENDINGS)]
+
+    @cached_property
+    def _pronouns(self) -> dict[str, str]:
+        return {english: word.translate(self._letters) for english, word in PRONOUNS.items()}
+
+    @cached_property
+    def _english_pronouns(self) -> dict[str, str]:
+        return {word: english for english, word in self._pronouns.items()}
+
+
+@cache
+def tongue(code: str) -> Tongue:
+    """Give the one language of a code."""
+    return Tongue(code)
+
+
+def _style(word: str) -> str | None:
+    """Name how a word is written, if that can be carried over to a word of another length."""
+    if word.islower():
+        return "lower"
+    if word.istitle():
+        return "title"
+    return "upper" if word.isupper() else None
+
+
+def _styled(word: str, style: str) -> str:
+    return str(getattr(word, style)())
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())

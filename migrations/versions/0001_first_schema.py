@@ -1,0 +1,208 @@
+"""The first schema: jobs and their evidence, ratings, targets, keys."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+COUNTED = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    """Make every table."""
+    op.create_table(
+        "jobs",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("target_id", sa.Text()),
+        sa.Column("target_url", sa.Text()),
+        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("secret_ciphertext", sa.LargeBinary()),
+        sa.Column("secret_nonce", sa.LargeBinary()),
+        sa.Column("secret_key_id", sa.Text()),
+        sa.Column("secret_last4", sa.Text()),
+        sa.Column("experiment", sa.Text()),
+        sa.Column("request_digest", sa.Text(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("visibility", sa.Text(), nullable=False),
+        sa.Column("callback_url", sa.Text()),
+        sa.Column("max_calls", sa.Integer(), nullable=False),
+        sa.Column("deadline_at", sa.BigInteger(), nullable=False),
+        sa.Column("key_id", sa.Text()),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("stage", sa.Text(), nullable=False),
+        sa.Column("asked", sa.Integer(), nullable=False),
+        sa.Column("expected", sa.Integer(), nullable=False),
+        sa.Column("failed_calls", sa.Integer(), nullable=False),
+        sa.Column("calls", sa.Integer(), nullable=False),
+        sa.Column("observed", sa.Integer(), nullable=False),
+        sa.Column("cancel_requested", sa.Boolean(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("attempts_without_progress", sa.Integer(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("lease_owner", sa.Text()),
+        sa.Column("lease_until", sa.BigInteger()),
+        sa.Column("next_run_at", sa.BigInteger(), nullable=False),
+        sa.Column("dispatched_at", sa.BigInteger()),
+        sa.Column("heartbeat_at", sa.BigInteger()),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("started_at", sa.BigInteger()),
+        sa.Column("finished_at", sa.BigInteger()),
+        sa.Column("error", sa.Text()),
+        sa.Column("result", sa.LargeBinary()),
+        sa.Column("rating_id", sa.Text()),
+        sa.CheckConstraint("(status = 'running') = (lease_until IS NOT NULL)", name="ck_jobs_running_is_leased"),
+        sa.CheckConstraint(
+            "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="ck_jobs_status_is_known"
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_jobs"),
+    )
+    op.create_index("ix_jobs_status_lease_until", "jobs", ["status", "lease_until"])
+    op.create_index("ix_jobs_status_next_run_at_id", "jobs", ["status", "next_run_at", "id"])
+    op.create_index("ix_jobs_tenant_created_at_id", "jobs", ["tenant", "created_at", "id"])
+    op.create_index(
+        "ix_jobs_tenant_request_digest_created_at_id", "jobs", ["tenant", "request_digest", "created_at", "id"]
+    )
+    op.create_index("ix_jobs_tenant_status_created_at_id", "jobs", ["tenant", "status", "created_at", "id"])
+    op.create_index("ix_jobs_tenant_target_url_created_at_id", "jobs", ["tenant", "target_url", "created_at", "id"])
+    op.create_table(
+        "observations",
+        sa.Column("job_id", sa.Text(), nullable=False),
+        sa.Column("unit", sa.Text(), nullable=False),
+        sa.Column("seq", sa.Integer(), nullable=False),
+        sa.Column("ask", sa.LargeBinary(), nullable=False),
+        sa.Column("reply", sa.LargeBinary(), nullable=False),
+        sa.Column("failure", sa.Text()),
+        sa.Column("copied", sa.Boolean(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("elapsed_ms", sa.Integer(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("recorded_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name="fk_observations_job_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("job_id", "unit", name="pk_observations"),
+        sa.UniqueConstraint("job_id", "seq", name="uq_observations_job_id_seq"),
+    )
+    op.create_table(
+        "events",
+        sa.Column("id", COUNTED, autoincrement=True, nullable=False),
+        sa.Column("job_id", sa.Text(), nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("data", sa.Text(), nullable=False),
+        sa.Column("fence", sa.BigInteger(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name="fk_events_job_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name="pk_events"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_events_job_id_id", "events", ["job_id", "id"])
+    op.create_table(
+        "outbox",
+        sa.Column("id", COUNTED, autoincrement=True, nullable=False),
+        sa.Column("job_id", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("payload", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("next_attempt_at", sa.BigInteger(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("delivered_at", sa.BigInteger()),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.CheckConstraint("state IN ('waiting', 'delivered', 'given-up')", name="ck_outbox_state_is_known"),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name="fk_outbox_job_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name="pk_outbox"),
+        sa.UniqueConstraint("job_id", "kind", name="uq_outbox_job_id_kind"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_outbox_state_next_attempt_at", "outbox", ["state", "next_attempt_at"])
+    op.create_table(
+        "ratings",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("job_id", sa.Text(), nullable=False),
+        sa.Column("target_id", sa.Text()),
+        sa.Column("target_url", sa.Text(), nullable=False),
+        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("method", sa.Text(), nullable=False),
+        sa.Column("attribute", sa.Text(), nullable=False),
+        sa.Column("letter", sa.Text()),
+        sa.Column("declared", sa.Boolean(), nullable=False),
+        sa.Column("visibility", sa.Text(), nullable=False),
+        sa.Column("methodology_version", sa.Text(), nullable=False),
+        sa.Column("request_digest", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("document", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_ratings"),
+        sa.UniqueConstraint("job_id", name="uq_ratings_job_id"),
+    )
+    op.create_index("ix_ratings_created_at_id", "ratings", ["created_at", "id"])
+    op.create_index("ix_ratings_target_url_created_at_id", "ratings", ["target_url", "created_at", "id"])
+    op.create_index("ix_ratings_tenant_created_at_id", "ratings", ["tenant", "created_at", "id"])
+    op.create_index(
+        "ix_ratings_tenant_request_digest_created_at", "ratings", ["tenant", "request_digest", "created_at"]
+    )
+    op.create_index(
+        "ix_ratings_tenant_target_url_created_at_id", "ratings", ["tenant", "target_url", "created_at", "id"]
+    )
+    op.create_table(
+        "targets",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("protocol", sa.Text(), nullable=False),
+        sa.Column("base_url", sa.Text(), nullable=False),
+        sa.Column("settings", sa.Text(), nullable=False),
+        sa.Column("limits", sa.Text(), nullable=False),
+        sa.Column("visibility", sa.Text(), nullable=False),
+        sa.Column("secret_ciphertext", sa.LargeBinary()),
+        sa.Column("secret_nonce", sa.LargeBinary()),
+        sa.Column("secret_key_id", sa.Text()),
+        sa.Column("secret_last4", sa.Text()),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("removed_at", sa.BigInteger()),
+        sa.PrimaryKeyConstraint("id", name="pk_targets"),
+    )
+    op.create_index("ix_targets_tenant_created_at_id", "targets", ["tenant", "created_at", "id"])
+    op.create_table(
+        "api_keys",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("short", sa.Text(), nullable=False),
+        sa.Column("digest", sa.LargeBinary(), nullable=False),
+        sa.Column("scopes", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger()),
+        sa.Column("revoked_at", sa.BigInteger()),
+        sa.Column("last_used_at", sa.BigInteger()),
+        sa.PrimaryKeyConstraint("id", name="pk_api_keys"),
+        sa.UniqueConstraint("short", name="uq_api_keys_short"),
+    )
+    op.create_index("ix_api_keys_tenant_created_at_id", "api_keys", ["tenant", "created_at", "id"])
+    op.create_table(
+        "idempotency",
+        sa.Column("scope", sa.Text(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("payload_digest", sa.Text(), nullable=False),
+        sa.Column("began_at", sa.BigInteger(), nullable=False),
+        sa.Column("status", sa.Integer()),
+        sa.Column("headers", sa.Text()),
+        sa.Column("body", sa.LargeBinary()),
+        sa.PrimaryKeyConstraint("scope", "key", name="pk_idempotency"),
+    )
+    op.create_index("ix_idempotency_began_at", "idempotency", ["began_at"])
+
+
+def downgrade() -> None:
+    """Forget everything."""
+    for table in ("idempotency", "api_keys", "targets", "ratings", "outbox", "events", "observations", "jobs"):
+        op.drop_table(table)

@@ -1,0 +1,1 @@
+"""What the world asks: the REST interface, a thin translation of HTTP into calls of `store`."""

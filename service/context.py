@@ -1,0 +1,46 @@
+"""What every route can reach: one object, wired in `service.app`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from service.bell import Bell
+from service.desk import TargetDesk
+from service.feed import Feed
+from service.meter import Meter
+from service.rates import Rates
+from store.database import AsyncDatabase
+from store.secrets import Vault
+from store.settings import Settings
+
+
+@dataclass(frozen=True)
+class Service:
+    """The parts of a running service.
+
+    `clock` gives seconds since 1970; it is only used to estimate (everything that matters is timed
+    by the database's clock).
+    """
+
+    settings: Settings
+    database: AsyncDatabase
+    vault: Vault
+    desk: TargetDesk
+    bell: Bell
+    meter: Meter
+    rates: Rates
+    feed: Feed
+    clock: Callable[[], float]
+
+
+def here(request: Request) -> Service:
+    """Give the service that answers this request."""
+    service: Service = request.app.state.service
+    return service
+
+
+Here = Annotated[Service, Depends(here)]

@@ -1,0 +1,158 @@
+"""Every exception becomes a problem document here, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from starlette.routing import compile_path
+
+from assay.errors import SpecificationError
+from service.problems import Problem, phrase, respond
+from service.strict_json import pointer_to
+from store.errors import AlreadyFinished, SecretLost, SecretMoved, StoreUnavailable
+
+log = structlog.get_logger(__name__)
+
+
+def register(app: FastAPI) -> None:
+    """Have `app` answer every error with a problem document."""
+    for kind, handler in (
+        (HTTPException, on_http_error),
+        (RequestValidationError, on_invalid_request),
+        (SpecificationError, on_bad_specification),
+        (StoreUnavailable, on_store_unavailable),
+        (AlreadyFinished, on_already_finished),
+        (SecretLost, on_secret_lost),
+        (SecretMoved, on_secret_lost),
+    ):
+        app.add_exception_handler(kind, handler)
+
+
+@contextmanager
+def located(*place: str | int) -> Iterator[None]:
+    """Say where in the body a specification error belongs.
+
+    >>> with located("target"):
+    ...     desk.check(target)            # field "base_url" becomes the pointer /target/base_url
+    """
+    try:
+        yield
+    except SpecificationError as error:
+        raise _bad_specification(error, place) from None
+
+
+def allowed_methods(app: FastAPI, path: str) -> list[str]:
+    """List the methods of every route that `path` matches; the framework knows only the first's."""
+    found: set[str] = set()
+    for route in iter_route_contexts(app.routes):
+        if route.path and route.methods and compile_path(route.path)[0].match(path):
+            found |= route.methods
+    if "GET" in found:
+        found.add("HEAD")
+    return sorted(found | {"OPTIONS"}) if found else []
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """Answer a `Problem`, or an error that the framework raised by its number."""
+    assert isinstance(error, HTTPException)  # noqa: S101  registered for it
+    if isinstance(error, Problem):
+        return respond(request, error)
+    if error.status_code < 400:
+        return Response(status_code=error.status_code, headers=error.headers)
+    return respond(request, _from_number(request, error))
+
+
+def _from_number(request: Request, error: HTTPException) -> Problem:
+    path = request.scope.get("path", "")
+    match error.status_code:
+        case 404:
+            return Problem("not-found", f"nothing is served at {path[:200]}")
+        case 405:
+            allow = ", ".join(allowed_methods(request.app, path))
+            return Problem("method-not-allowed", f"it answers {allow}", headers={"Allow": allow})
+        case 413:
+            return Problem("body-too-large")
+        case 400:
+            return Problem("malformed-body")
+    problem = Problem("http-error", phrase(error.status_code), headers=error.headers)
+    problem.status_code = error.status_code
+    return problem
+
+
+async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
+    """Answer a request whose shape is wrong, naming every place."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
+    causes = [one.get("ctx", {}).get("error") for one in error.errors()]
+    told = [_place(one, error.body) | {"detail": _message(one)} for one in error.errors()]
+    if len(causes) == 1 and isinstance(causes[0], SpecificationError):
+        return respond(request, Problem("bad-specification", str(causes[0]), errors=told))
+    detail = told[0]["detail"] if len(told) == 1 else f"{len(told)} places need mending; see errors"
+    return respond(request, Problem("invalid-request", detail, errors=told))
+
+
+async def on_bad_specification(request: Request, error: Exception) -> JSONResponse:
+    """Answer a specification that cannot be carried out."""
+    assert isinstance(error, SpecificationError)  # noqa: S101  registered for it
+    return respond(request, _bad_specification(error, ()))
+
+
+async def on_store_unavailable(request: Request, error: Exception) -> JSONResponse:
+    """Answer while the database is out of reach."""
+    assert isinstance(error, StoreUnavailable)  # noqa: S101  registered for it
+    return respond(request, Problem("store-unavailable", headers={"Retry-After": str(error.retry_after_s)}))
+
+
+async def on_already_finished(request: Request, error: Exception) -> JSONResponse:
+    """Answer a cancellation that comes too late."""
+    assert isinstance(error, AlreadyFinished)  # noqa: S101  registered for it
+    return respond(request, Problem("already-finished", f"the job has already {error.status}", job_status=error.status))
+
+
+async def on_secret_lost(request: Request, error: Exception) -> JSONResponse:
+    """Answer where a saved target's secret cannot be opened any more."""
+    log.error("secret not opened", request=request.scope["assay.request_id"], why=type(error).__name__)
+    return respond(request, Problem("secret_lost"))
+
+
+def _bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
+    told = {"pointer": pointer_to(*place, *_parts(error.field)), "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[told])
+
+
+def _parts(field: str | None) -> list[str]:
+    return field.split(".") if field else []
+
+
+def _message(one: dict[str, Any]) -> str:
+    return str(one["msg"]).removeprefix("Value error, ")
+
+
+def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
+    """Name the place of a validation error, without the tags that pydantic puts in for unions."""
+    where, *parts = one["loc"]
+    if where != "body":
+        return {"parameter" if where in {"query", "path"} else str(where): ".".join(str(part) for part in parts)}
+    cause = one.get("ctx", {}).get("error")
+    inner = _parts(cause.field) if isinstance(cause, SpecificationError) else []
+    missing = str(one["type"]).startswith("missing")
+    return {"pointer": pointer_to(*_in_the_body(parts, body, missing=missing), *inner)}
+
+
+def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:
+    """Follow `parts` into the body, leaving out what is not there, except for the field that is missing."""
+    kept: list[str | int] = []
+    for place, part in enumerate(parts):
+        there = part in body if isinstance(body, dict) else isinstance(body, list) and isinstance(part, int)
+        if there:
+            body = body[part]
+        if there or (missing and place == len(parts) - 1):
+            kept.append(part)
+    return kept

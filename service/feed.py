@@ -1,0 +1,109 @@
+"""Follow a job's events as they are written, by any worker, in any process.
+
+The event table is polled: one poller for each followed job, however many follow it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+
+import structlog
+
+from store.errors import StoreUnavailable
+from store.jobs import Event
+
+POLL_S = 0.25
+BATCH = 500
+MOST_WAITING = 10_000
+ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
+"""Events after which a job has no more."""
+
+ReadEvents = Callable[[str, int, int], Awaitable[Sequence[Event]]]
+"""Reads a job's events after an id, oldest first, at most so many."""
+
+log = structlog.get_logger(__name__)
+
+
+class _Follower:
+    """One reader: the last event it was handed, and those it has not taken yet."""
+
+    def __init__(self, cursor: int) -> None:
+        self.cursor = cursor
+        self.waiting: asyncio.Queue[Event] = asyncio.Queue()
+
+    def hand(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.id > self.cursor:
+                self.cursor = event.id
+                self.waiting.put_nowait(event)
+
+
+class Feed:
+    """Hands out the events of jobs to everyone who follows them.
+
+    Parameters
+    ----------
+    read : callable
+        Reads a job's events after an id: ``await read(job_id, after, limit)``.
+    """
+
+    def __init__(self, read: ReadEvents) -> None:
+        self._read = read
+        self._followers: dict[str, set[_Follower]] = {}
+        self._pollers: dict[str, asyncio.Task[None]] = {}
+
+    async def follow(self, job_id: str, after: int = 0) -> AsyncGenerator[Event, None]:
+        """Yield every event after `after`, those to come included, until one ends the job.
+
+        A reader that falls `MOST_WAITING` events behind is let go; it may come back with the id of
+        the last event it saw.
+        """
+        follower = _Follower(after)
+        followers = self._followers.setdefault(job_id, set())
+        followers.add(follower)
+        if job_id not in self._pollers:
+            self._pollers[job_id] = asyncio.create_task(self._poll(job_id), name=f"feed of {job_id}")
+        try:
+            while follower.waiting.qsize() < MOST_WAITING:
+                event = await follower.waiting.get()
+                yield event
+                if event.type in ENDINGS:
+                    return
+        finally:
+            followers.discard(follower)
+            if not followers and self._followers.get(job_id) is followers:
+                del self._followers[job_id]
+                self._pollers.pop(job_id).cancel()
+
+    async def ended(self, job_id: str, within_s: float) -> bool:
+        """Wait until the job has ended, at most so many seconds; say whether it has."""
+        try:
+            async with asyncio.timeout(within_s), aclosing(self.follow(job_id)) as events:
+                async for event in events:
+                    if event.type in ENDINGS:
+                        return True
+        except TimeoutError:
+            return False
+        return False
+
+    async def close(self) -> None:
+        """Stop every poller."""
+        pollers = list(self._pollers.values())
+        for poller in pollers:
+            poller.cancel()
+        await asyncio.gather(*pollers, return_exceptions=True)
+
+    async def _poll(self, job_id: str) -> None:
+        followers = self._followers[job_id]
+        while followers:
+            try:
+                events = await self._read(job_id, min(follower.cursor for follower in followers), BATCH)
+            except StoreUnavailable as error:
+                log.warning("events not read", job=job_id, why=error.reason)
+                events = ()
+            for follower in followers:
+                follower.hand(events)
+            if len(events) < BATCH:
+                await asyncio.sleep(POLL_S)

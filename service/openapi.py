@@ -1,0 +1,165 @@
+"""The OpenAPI document: what FastAPI derives, with the errors it does not know registered once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from service.problems import MEDIA_TYPE
+from service.schemas.problems import ProblemDocument
+
+SUMMARY = "An independent bias-rating agency for AI services."
+
+DESCRIPTION = """\
+Assay takes a service it cannot look into, shows it known material, measures what comes out, and stamps a letter
+that anyone can check:
+
+| | |
+|---|---|
+| **UCS** | unbiased, whatever its input |
+| **DSBS** | follows whatever bias its input has |
+| **BS** | biased even on unbiased input |
+
+**In three steps.** `POST /v1/jobs` names the target and how to look at it, and answers 202 with the job's address.
+`GET` that address until `status` has ended (or send `Prefer: wait=30`, or follow `/events`). `rating.href` leads to
+the rating: the letter with its probability, the reasons, the measurements behind it, and every reply.
+
+**Conventions.** Errors are `application/problem+json` (RFC 9457); their `type` is a page that explains them, and
+`errors` points at what to mend. Lists are paged by `cursor` and `Link` (RFC 8288). `Idempotency-Key` makes a POST safe
+to repeat. `ETag` and `If-None-Match` make polling cheap. A number that does not exist is `null`, beside a reason.
+Times are UTC.
+"""
+
+TAGS = [
+    {"name": "jobs", "description": "Ask for a rating and follow it."},
+    {"name": "ratings", "description": "What was found. Ratings never change, and reading never starts work."},
+    {"name": "targets", "description": "Saved targets; their secrets go in and never come out."},
+    {"name": "catalog", "description": "What can be asked: methods, attributes, protocols."},
+    {"name": "keys", "description": "API keys of your tenant."},
+    {"name": "service", "description": "The service about itself."},
+]
+
+PROBLEM_REF = {"$ref": "#/components/responses/Problem"}
+PUBLIC_TAGS = frozenset({"catalog", "service"})
+PUBLIC_OPERATIONS = frozenset(
+    {"listRatings", "latestRating", "getRating", "getReportHtml", "getReportMarkdown", "downloadEvidenceCsv"}
+)
+
+MEDIA_TYPES = {
+    "downloadObservationsCsv": "text/csv",
+    "downloadEvidenceCsv": "text/csv",
+    "downloadObservationsJsonl": "application/jsonl",
+    "getReportHtml": "text/html",
+    "getReportMarkdown": "text/markdown",
+    "metrics": "text/plain",
+}
+"""Operations that answer in no JSON, which FastAPI cannot see from their code."""
+
+_AGAIN = {"description": "Seconds after which to ask again.", "schema": {"type": "integer", "minimum": 0}}
+_ETAG = {"description": "Names this version; send it in If-None-Match.", "schema": {"type": "string"}}
+_LOCATION = {"description": "Address of what was made.", "schema": {"type": "string", "format": "uri-reference"}}
+_LINK = {"description": 'The next page, as `rel="next"` (RFC 8288).', "schema": {"type": "string"}}
+_RATE = {"description": "What is left of the limit on new jobs.", "schema": {"type": "string"}}
+
+HEADERS: dict[str, dict[str, Any]] = {
+    "requestRating": {"Location": _LOCATION, "Retry-After": _AGAIN, "RateLimit": _RATE, "RateLimit-Policy": _RATE},
+    "probeTarget": {"Location": _LOCATION, "Retry-After": _AGAIN, "RateLimit": _RATE, "RateLimit-Policy": _RATE},
+    "getJob": {"ETag": _ETAG, "Retry-After": _AGAIN},
+    "getRating": {"ETag": _ETAG},
+    "getTarget": {"ETag": _ETAG},
+    "saveTarget": {"Location": _LOCATION, "ETag": _ETAG},
+    "createKey": {"Location": _LOCATION},
+    "listJobs": {"Link": _LINK},
+    "listRatings": {"Link": _LINK},
+    "listTargets": {"Link": _LINK},
+    "listKeys": {"Link": _LINK},
+    "listObservations": {"Link": _LINK},
+}
+"""Headers of the successful answer."""
+
+
+def describe(app: FastAPI, *, keys_required: bool) -> None:
+    """Have `app` tell the completed document, made when it is first asked for."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _completed(
+                get_openapi(
+                    title=app.title,
+                    version=app.version,
+                    summary=app.summary,
+                    description=app.description,
+                    license_info=app.license_info,
+                    tags=app.openapi_tags,
+                    routes=app.routes,
+                    servers=[{"url": "/"}],
+                ),
+                keys_required=keys_required,
+            )
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]
+
+
+def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, Any]:
+    components = document["components"]
+    schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+    components["schemas"].update(schema.pop("$defs"))
+    components["schemas"]["Problem"] = schema
+    components["responses"] = {
+        "Problem": {
+            "description": "A problem, told as RFC 9457 has it.",
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+    }
+    for name in ("HTTPValidationError", "ValidationError"):
+        components["schemas"].pop(name, None)
+    for path in document["paths"].values():
+        for method, operation in path.items():
+            _complete(method, operation)
+            if "security" in operation and (not keys_required or operation["operationId"] in PUBLIC_OPERATIONS):
+                operation["security"] = [{}, {"ApiKey": []}]
+    return document
+
+
+def _complete(method: str, operation: dict[str, Any]) -> None:
+    name, responses = operation["operationId"], operation["responses"]
+    success = responses[min(responses)]
+    if name in MEDIA_TYPES:
+        success["content"] = {MEDIA_TYPES[name]: {"schema": {"type": "string"}}}
+    if name in HEADERS:
+        success["headers"] = HEADERS[name]
+    if "ETag" in HEADERS.get(name, {}) and method == "get":
+        responses["304"] = {"description": "Nothing has changed since the version in If-None-Match."}
+    if name == "probeTarget":
+        responses["200"] = {"description": "The probe has ended.", "content": success["content"]}
+    if name == "followJob":
+        responses["204"] = {"description": "Everything has been sent; there is nothing more to come."}
+    responses.pop("422", None)
+    responses["default"] = PROBLEM_REF
+    for status in _failures(operation):
+        responses[status] = PROBLEM_REF
+    operation["responses"] = {status: responses[status] for status in sorted(responses)}
+
+
+def _failures(operation: dict[str, Any]) -> list[str]:
+    """Statuses of the errors that an operation can answer with."""
+    name, tag = operation["operationId"], operation["tags"][0]
+    found = ["500", "503"]
+    if tag not in PUBLIC_TAGS or name == "getLimits":
+        found += ["401"] + ([] if name in PUBLIC_OPERATIONS else ["403"])
+    if any(one["in"] == "path" for one in operation.get("parameters", ())):
+        found.append("404")
+    if operation.get("parameters"):
+        found.append("422")
+    if "requestBody" in operation:
+        found += ["400", "413", "415", "422"]
+    if name in {"requestRating", "probeTarget"}:
+        found += ["409", "429"]
+    if name in {"cancelJob", "latestRating", "saveTarget"}:
+        found.append("409")
+    if name == "latestRating":
+        found.append("404")
+    return sorted(set(found))

@@ -1,0 +1,273 @@
+"""How a request becomes a job: an earlier rating answers it, a running twin is joined, or work is added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.certificate import digest_of
+from assay.errors import OutOfBounds, SpecificationError
+from assay.model import Kind
+from service.auth import Caller
+from service.context import Service
+from service.errors import located
+from service.idempotency import Answer, Repeatable, once
+from service.problems import Problem
+from service.rates import Allowance
+from service.schemas.jobs import TEN_YEARS_S, RatingRequest
+from service.schemas.targets import TargetDescription, TargetReference, digest_of_target
+from store import jobs, ratings, targets
+from store.ids import new_id
+from store.jobs import Job, NewJob
+from store.ratings import StoredRating
+from store.secrets import SealedSecret
+from store.specification import dump_method
+from store.targets import StoredTarget
+
+CROWDED_RETRY_S = 5
+
+
+@dataclass(frozen=True)
+class Order:
+    """A job to be made, unless a rating of at most `max_age_s` (None: any unexpired) answers it."""
+
+    new: NewJob
+    max_age_s: int | None = 0
+
+
+@dataclass(frozen=True)
+class Placed(Answer):
+    """The answer to an order, with the job behind it and whether that was made just now."""
+
+    job: Job = field(kw_only=True)
+    made: bool = field(kw_only=True)
+
+
+class PermitNeeded(Exception):
+    """The order means new work, which is limited; nothing has been written."""
+
+
+Show = Callable[[Any, Job, StoredRating | None], Answer]
+"""Shapes the answer within the transaction: connection, job, and the rating that answers it."""
+
+
+async def place(
+    here: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
+) -> Placed | Answer:
+    """Place an order; `waits` says that the caller prefers the answer of the job's end.
+
+    What is known already is given out first, unlimited; only new work takes from the caller's rate.
+
+    Raises
+    ------
+    Problem
+        ``rate-limited`` or ``too-many-jobs``, both only for new work.
+    """
+    arguments = (order, repeat, show, here.settings.max_active_jobs, waits)
+    try:
+        return await here.database.write(_place, *arguments, permitted=False)
+    except PermitNeeded:
+        allowance = await here.rates.take(caller.purse)
+    if not allowance.allowed:
+        raise rate_limited(allowance)
+    placed = await here.database.write(_place, *arguments, permitted=True)
+    if isinstance(placed, Placed) and placed.made:
+        here.bell.ring(placed.job.id)
+    return placed
+
+
+def _place(
+    c: Any, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
+) -> Placed | Answer:
+    def work(c: Any) -> Placed:
+        job, rating, made = _settle(c, order, max_active, permitted=permitted)
+        answer = show(c, job, rating)
+        return Placed(answer.status, answer.body, answer.headers, job=job, made=made)
+
+    return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
+
+
+def _settle(c: Any, order: Order, max_active: int, *, permitted: bool) -> tuple[Job, StoredRating | None, bool]:
+    new = order.new
+    age_s = TEN_YEARS_S if order.max_age_s is None else order.max_age_s
+    rating = ratings.fresh(c, new.tenant, new.request_digest, age_s) if new.kind == "rating" else None
+    if rating is not None and rating.visibility == new.visibility:
+        return jobs.add_finished(c, new, rating.id), rating, False
+    twin = jobs.running_twin(c, new.tenant, new.request_digest)
+    if twin is not None and _serves(twin, new):
+        return twin, None, False
+    if _is_crowded(c, new.tenant, max_active):
+        detail = f"{max_active} of your jobs are queued or running"
+        raise Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
+    if not permitted:
+        raise PermitNeeded
+    return jobs.add(c, new), None, True
+
+
+def _serves(twin: Job, new: NewJob) -> bool:
+    """Whether joining `twin` gives everything that was asked for: its audience and its notice too."""
+    return twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}
+
+
+def _is_crowded(c: Any, tenant: str, max_active: int) -> bool:
+    """Whether the tenant has all the jobs it may; only where all tenants have that many are its own counted."""
+    counts = jobs.counts_by_status(c)
+    if counts.get("queued", 0) + counts.get("running", 0) < max_active:
+        return False
+    return active_jobs(c, tenant, max_active) >= max_active
+
+
+def active_jobs(c: Any, tenant: str, at_most: int) -> int:
+    """Count a tenant's queued and running jobs, no further than `at_most`."""
+    return sum(len(jobs.page(c, tenant, status=status, limit=at_most)) for status in ("queued", "running"))
+
+
+def rate_limited(allowance: Allowance) -> Problem:
+    """Refuse new work until the caller's window moves on."""
+    detail = f"{allowance.limit} new jobs are allowed in {allowance.window_s} s"
+    headers = {"Retry-After": str(max(1, allowance.reset_s)), **allowance.headers}
+    return Problem("rate-limited", detail, headers=headers)
+
+
+# ---------------------------------------------------------------------------- what is ordered
+@dataclass(frozen=True)
+class OrderedTarget:
+    """A target as a job keeps it: described, with its secret (plain, for a moment) apart."""
+
+    descriptor: Mapping[str, Any]
+    secret: str | None = field(repr=False)
+    saved_id: str | None = None
+
+
+async def resolve_target(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> OrderedTarget:
+    """Look a saved target up, or take the description in the request; check that it can be reached.
+
+    Raises
+    ------
+    Problem
+        If there is no such target, or it cannot be carried out as described.
+    """
+    if isinstance(asked, TargetReference):
+        row = await here.database.read(targets.find, asked.id, caller.tenant)
+        if row is None:
+            with located("target"):
+                raise SpecificationError(f"no target has the id {asked.id!r}; POST /v1/targets saves one", "id")
+        ordered = of_saved(here, row)
+    else:
+        ordered = OrderedTarget(asked.descriptor(), asked.plain_secret())
+    with located("target"):
+        check_target(here, ordered)
+    return ordered
+
+
+def of_saved(here: Service, row: StoredTarget) -> OrderedTarget:
+    """Order a saved target.
+
+    Raises
+    ------
+    SecretLost, SecretMoved
+        If its secret cannot be opened.
+    """
+    return OrderedTarget(targets.descriptor(row), open_secret(here, row), row.id)
+
+
+def open_secret(here: Service, row: StoredTarget) -> str | None:
+    """Open a saved target's secret, to check that it goes with the rest."""
+    if row.sealed_secret is None:
+        return None
+    return here.vault.open(row.sealed_secret, tenant=row.tenant, target=row.id, field="secret")
+
+
+def check_target(here: Service, target: OrderedTarget) -> None:
+    """Refuse a target that no call could reach.
+
+    Raises
+    ------
+    SpecificationError
+        With the field to mend, relative to the target.
+    """
+    here.desk.check({**target.descriptor, "secret": target.secret})
+
+
+def rating_order(here: Service, caller: Caller, request: RatingRequest, target: OrderedTarget) -> Order:
+    """Make the order for a rating.
+
+    Raises
+    ------
+    Problem, OutOfBounds
+        If the method cannot rate that kind of target, or the deadline is longer than is allowed here.
+    """
+    kind, method = Kind(target.descriptor["kind"]), request.experiment
+    longest_s = here.settings.longest_deadline_s
+    if request.deadline_s > longest_s:
+        raise OutOfBounds(f"deadline_s is {request.deadline_s}; this service allows at most {longest_s}", "deadline_s")
+    if kind not in method.kinds:
+        can = ", ".join(sorted(method.kinds))
+        with located("target"):
+            raise SpecificationError(f"{method.method} rates a {can}, and this target is a {kind}", "kind")
+    experiment = dump_method(method)
+    new = _new_job(
+        here,
+        caller,
+        target,
+        kind="rating",
+        experiment=experiment,
+        digest=_request_digest(caller, target, experiment, request.seed),
+        seed=request.seed,
+        visibility=request.visibility,
+        callback_url=request.callback_url,
+        max_calls=request.max_calls,
+        deadline_s=request.deadline_s,
+        expected=method.expected_probes(),
+    )
+    return Order(new, request.max_age_s)
+
+
+def probe_order(here: Service, caller: Caller, target: OrderedTarget) -> Order:
+    """Make the order for a dry run of a saved target."""
+    new = _new_job(
+        here,
+        caller,
+        target,
+        kind="probe",
+        experiment=None,
+        digest=_request_digest(caller, target, "probe", 0),
+        seed=0,
+        visibility="private",
+        callback_url=None,
+        max_calls=100,
+        deadline_s=120,
+        expected=0,
+    )
+    return Order(new)
+
+
+def _new_job(here: Service, caller: Caller, target: OrderedTarget, *, digest: str, **fields: Any) -> NewJob:
+    job_id = new_id("job")
+    sealed: SealedSecret | None = None
+    if target.secret is not None and target.saved_id is None:  # a saved target keeps its secret to itself
+        sealed = here.vault.seal(target.secret, tenant=caller.tenant, target=job_id, field="secret")
+    return NewJob(
+        id=job_id,
+        tenant=caller.tenant,
+        key_id=caller.key_id,
+        target_id=target.saved_id,
+        target=dict(target.descriptor),
+        sealed_secret=sealed,
+        request_digest=digest,
+        **fields,
+    )
+
+
+def _request_digest(caller: Caller, target: OrderedTarget, experiment: Any, seed: int) -> str:
+    """Digest of everything that decides the answer: equal requests have equal digests."""
+    return digest_of(
+        {
+            "tenant": caller.tenant,
+            "target": target.saved_id or digest_of_target(target.descriptor),
+            "described": digest_of_target(target.descriptor),
+            "experiment": experiment,
+            "seed": seed,
+        }
+    )

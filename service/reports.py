@@ -1,0 +1,37 @@
+"""Reports of a rating, in the formats that `assay.reports` lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+"""A report is one file: it loads nothing, runs nothing and is framed by nobody else."""
+
+
+def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+    """Render a rating document.
+
+    Parameters
+    ----------
+    name : str
+        A format of `assay.reports.FORMATS`.
+    document : mapping
+        The stored rating.
+    headers : mapping
+        Headers of the response.
+    """
+    from assay import reports  # slow to import, and most processes never render
+
+    form = reports.format_named(name)
+    content = form.render(document).encode("utf-8", "backslashreplace")  # targets answer halves of surrogate pairs
+    return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=form.media_type)
+
+
+def report_formats() -> list[str]:
+    """Name the formats."""
+    from assay import reports
+
+    return [one.name for one in reports.installed_formats()]

@@ -1,0 +1,258 @@
+"""``/v1/jobs``: ask for a rating and follow it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Header, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import Field
+from starlette.exceptions import HTTPException
+
+from service.auth import Caller, Reader, Writer
+from service.conditional import none_match
+from service.context import Here, Service
+from service.examples import RATING_REQUESTS
+from service.idempotency import Answer, Repeat, Repeatable, keep
+from service.orders import Order, Placed, place, rating_order, resolve_target
+from service.pagination import Page, PageQuery, link_next, open_cursor
+from service.prefer import Wait
+from service.problems import base_url, not_found
+from service.records import ledger_csv, ledger_jsonl
+from service.schemas.jobs import (
+    EventView,
+    JobList,
+    JobView,
+    ObservationList,
+    ObservationView,
+    RatingLink,
+    RatingRequest,
+    Status,
+)
+from service.strict_json import StrictRoute, json_response, write_json
+from store import jobs, observations, ratings
+from store.jobs import Job
+from store.ratings import StoredRating
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
+
+SHORTEST_RETRY_S, LONGEST_RETRY_S = 1, 10
+
+
+class JobQuery(PageQuery):
+    """What the list of jobs is narrowed to."""
+
+    status: Status | None = None
+    target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
+
+
+@router.post(
+    "", status_code=202, response_model=JobView, operation_id="requestRating", response_description="Accepted."
+)
+async def request_rating(
+    request: Request,
+    body: Annotated[RatingRequest, Body(openapi_examples=RATING_REQUESTS)],
+    here: Here,
+    caller: Writer,
+    repeat: Repeat,
+    wait: Wait,
+    response: Response,
+) -> Response:
+    """Ask for a rating.
+
+    Always answers 202 with the job's address in `Location`, also when an earlier rating answers the
+    request (the job is then born `succeeded`) or the same request is running (then it is that job).
+    """
+    target = await resolve_target(here, caller, body.target)
+    order = rating_order(here, caller, body, target)
+    return await answer_order(request, here, caller, order, repeat, wait, response)
+
+
+@router.get("", response_model=JobList, operation_id="listJobs")
+async def list_jobs(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]
+) -> Response:
+    """List your jobs, newest first."""
+    before = query.before("jobs")
+    page, found = await here.database.read(_page, caller.tenant, query, before)
+    now_s, base = here.clock(), base_url(request)
+    views = [JobView.of(job, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
+    listed = JobList(items=views, next_cursor=link_next(request, response, query, "jobs", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+@router.get("/{job_id}", response_model=JobView, operation_id="getJob")
+async def get_job(
+    request: Request, job_id: str, here: Here, caller: Reader, wait: Wait, response: Response
+) -> Response:
+    """See how far a job has come. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` rarer."""
+    job, answer = await _look(request, here, job_id, caller.tenant)
+    if wait and not job.finished and not none_match(request, answer.headers["ETag"]):
+        await here.feed.ended(job.id, wait)
+        job, answer = await _look(request, here, job_id, caller.tenant)
+    if none_match(request, answer.headers["ETag"]):
+        return Response(status_code=304, headers={**answer.headers, **response.headers})
+    return answer.response(**response.headers)
+
+
+@router.post("/{job_id}/cancel", response_model=JobView, operation_id="cancelJob")
+async def cancel_job(request: Request, job_id: str, here: Here, caller: Writer) -> Response:
+    """Cancel a job: at once if it is queued, within seconds if it runs. One that has ended answers 409."""
+    job = await here.database.write(jobs.request_cancel, job_id, caller.tenant)
+    if job is None:
+        raise not_found("job", job_id)
+    _, answer = await _look(request, here, job_id, caller.tenant)
+    return answer.response()
+
+
+async def found_job(job_id: str, here: Here, caller: Reader) -> Job:
+    """Read the job that a path names."""
+    job = await here.database.read(jobs.find, job_id, caller.tenant)
+    if job is None:
+        raise not_found("job", job_id)
+    return job
+
+
+FoundJob = Annotated[Job, Depends(found_job)]
+
+
+# ---------------------------------------------------------------------------- events
+async def stream_start(
+    job: FoundJob,
+    here: Here,
+    last_event_id: Annotated[
+        str | None,
+        Header(max_length=20, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
+    ] = None,
+) -> int:
+    """Find where a follower goes on. One that has seen everything is told not to come back (204)."""
+    after = int(last_event_id or 0)
+    if after and not await here.database.read(jobs.events, job.id, after - 1, 1):
+        after = 0  # no event of this job is as new: what was remembered is another job's
+    if after and job.finished and not await here.database.read(jobs.events, job.id, after, 1):
+        raise HTTPException(204)
+    return after
+
+
+@router.get(
+    "/{job_id}/events",
+    response_class=EventSourceResponse,
+    operation_id="followJob",
+    response_description="Server-sent events; `data` is an event as JSON, `id` goes into `Last-Event-ID`.",
+)
+async def follow_job(
+    request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], here: Here
+) -> AsyncIterator[ServerSentEvent]:
+    """Follow a job live, from its beginning or from `Last-Event-ID`, until it has ended."""
+    if "assay.head" in request.scope:
+        return
+    async for event in here.feed.follow(job.id, after):
+        yield ServerSentEvent(data=EventView.of(event), event=event.type, id=str(event.id))
+
+
+# ---------------------------------------------------------------------------- observations
+@router.get("/{job_id}/observations", response_model=ObservationList, operation_id="listObservations")
+async def list_observations(
+    request: Request, response: Response, job: FoundJob, here: Here, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """Read every question with its reply, in the order they were recorded."""
+    name = f"observations of {job.id}"
+    after = 0 if query.cursor is None else open_cursor(query.cursor, name, {})[0]
+    rows = await here.database.read(observations.page, job.id, after, query.limit + 1)
+    page = Page.of(rows, query.limit, lambda kept: (kept.seq, ""))
+    items = [ObservationView.of(kept) for kept in page.rows]
+    listed = ObservationList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+@router.get("/{job_id}/observations.csv", response_class=Response, operation_id="downloadObservationsCsv")
+async def download_csv(job: FoundJob, here: Here) -> Response:
+    """Download all observations as a table. Cells that a spreadsheet would run begin with `'`."""
+    return ledger_csv(here.database, job.id)
+
+
+@router.get("/{job_id}/observations.jsonl", response_class=Response, operation_id="downloadObservationsJsonl")
+async def download_jsonl(job: FoundJob, here: Here) -> Response:
+    """Download all observations exactly as they were recorded, one JSON object a line."""
+    return ledger_jsonl(here.database, job.id)
+
+
+# ---------------------------------------------------------------------------- answers about a job
+async def answer_order(
+    request: Request, here: Service, caller: Caller, order: Order, repeat: Repeatable, wait: int | None, sent: Response
+) -> Response:
+    """Place an order and answer 202, after waiting for the job's end if that is preferred."""
+
+    def show(c: Any, job: Job, rating: StoredRating | None) -> Answer:
+        return _accepted(request, here, c, job, rating)
+
+    placed = await place(here, caller, order, repeat, show, waits=bool(wait))
+    answer: Answer = placed
+    if isinstance(placed, Placed) and wait and not placed.job.finished:
+        await here.feed.ended(placed.job.id, wait)
+        answer = await here.database.write(_show_again, placed.job, show, repeat)
+    allowance = await here.rates.left(caller.purse)
+    return answer.response(**sent.headers, **allowance.headers)
+
+
+def _show_again(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
+    """Shape the answer again after the wait; a repetition of the request shall get this one."""
+    now = jobs.find(c, job.id, job.tenant) or job
+    answer: Answer = show(c, now, _rating_of(c, now))
+    keep(c, repeat, answer)
+    return answer
+
+
+def _accepted(request: Request, here: Service, c: Any, job: Job, rating: StoredRating | None) -> Answer:
+    return _answer(request, here, 202, job, jobs.queue_position(c, job), rating)
+
+
+async def _look(request: Request, here: Service, job_id: str, tenant: str) -> tuple[Job, Answer]:
+    seen = await here.database.read(_read, job_id, tenant)
+    if seen is None:
+        raise not_found("job", job_id)
+    job, position, rating = seen
+    return job, _answer(request, here, 200, job, position, rating)
+
+
+def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, StoredRating | None] | None:
+    job = jobs.find(c, job_id, tenant)
+    return None if job is None else (job, jobs.queue_position(c, job), _rating_of(c, job))
+
+
+def _page(
+    c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None
+) -> tuple[Page[Job], dict[str, StoredRating]]:
+    rows = jobs.page(c, tenant, status=query.status, target_url=query.target_url, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda job: (job.created_at, job.id))
+    found = {job.id: _rating_of(c, job) for job in page.rows}
+    return page, {name: rating for name, rating in found.items() if rating is not None}
+
+
+def _rating_of(c: Any, job: Job) -> StoredRating | None:
+    return None if job.rating_id is None else ratings.find(c, job.rating_id, job.tenant)
+
+
+def _link(rating: StoredRating | None) -> RatingLink | None:
+    if rating is None:
+        return None
+    return RatingLink(id=rating.id, letter=rating.letter, declared=rating.declared, href=f"/v1/ratings/{rating.id}")
+
+
+def _answer(
+    request: Request, here: Service, status: int, job: Job, position: int | None, rating: StoredRating | None
+) -> Answer:
+    view = JobView.of(job, base=base_url(request), now_s=here.clock(), position=position, rating=_link(rating))
+    headers = {"ETag": f'W/"{job.version}-{position or 0}"', "Cache-Control": "private, no-cache"}
+    if status == 202:
+        headers["Location"] = f"{router.prefix}/{job.id}"
+        headers["Retry-After"] = "0"
+    if not job.finished:
+        headers["Retry-After"] = str(_retry_after(view.eta_seconds))
+    return Answer(status, write_json(view), headers)
+
+
+def _retry_after(eta_seconds: int | None) -> int:
+    """Ask again after a tenth of what is left, within reason."""
+    return min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, (eta_seconds or 0) // 10))

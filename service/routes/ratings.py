@@ -1,0 +1,133 @@
+"""``/v1/ratings``: what was found. Reading never starts work."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.auth import PublicReader
+from service.conditional import none_match
+from service.context import Here
+from service.pagination import Page, link_next
+from service.problems import Problem, not_found
+from service.records import ledger_csv
+from service.reports import report
+from service.schemas.ratings import RatingList, RatingQuery, RatingView
+from service.strict_json import StrictRoute, json_response
+from store import ratings
+from store.ratings import StoredRating
+
+router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
+
+FRESH_S, STALE_S = 300, 86_400
+"""How long a copy may be shown without asking, and while asking."""
+
+
+@router.get("", response_model=RatingList, operation_id="listRatings")
+async def list_ratings(
+    request: Request, response: Response, here: Here, caller: PublicReader, query: Annotated[RatingQuery, Query()]
+) -> Response:
+    """List your ratings and everyone's public ones, newest first."""
+    wanted, before = query.filters(), query.before("ratings")
+    rows = await here.database.read(ratings.page, caller.tenant, **wanted, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda rating: (rating.created_at, rating.id))
+    items = [rating.document for rating in page.rows]
+    listed = RatingList(items=items, next_cursor=link_next(request, response, query, "ratings", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+class LatestQuery(BaseModel):
+    """Which target's rating, and which of its ratings."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
+    attribute: Annotated[str | None, Field(max_length=100)] = None
+    method: Annotated[str | None, Field(max_length=100)] = None
+
+
+@router.get("/latest", response_model=RatingView, operation_id="latestRating")
+async def latest_rating(
+    request: Request, here: Here, caller: PublicReader, query: Annotated[LatestQuery, Query()]
+) -> Response:
+    """Read a target's newest rating, expired or not. 404 if there is none, 409 if several could be meant."""
+    found = await here.database.read(
+        ratings.latest, caller.tenant, query.target_url, attribute=query.attribute, method=query.method
+    )
+    if not found:
+        raise Problem("no-rating", errors=[{"parameter": "target_url", "detail": "no rating that you may see"}])
+    if len(found) > 1:
+        raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in found])
+    return _shown(request, found[0])
+
+
+async def found_rating(rating_id: str, here: Here, caller: PublicReader) -> StoredRating:
+    """Read the rating that a path names: the caller's own, or one that is public or unlisted."""
+    rating = await here.database.read(ratings.find, rating_id, caller.tenant)
+    if rating is None:
+        raise not_found("rating", rating_id)
+    return rating
+
+
+FoundRating = Annotated[StoredRating, Depends(found_rating)]
+
+
+@router.get("/{rating_id}", response_model=RatingView, operation_id="getRating")
+async def get_rating(request: Request, rating: FoundRating) -> Response:
+    """Read a rating. It never changes."""
+    return _shown(request, rating)
+
+
+@router.get("/{rating_id}/report.html", response_class=Response, operation_id="getReportHtml")
+async def get_report_html(request: Request, rating: FoundRating) -> Response:
+    """Read a rating as a page for people: one file, no scripts, nothing loaded."""
+    return _report(request, rating, "html")
+
+
+@router.get("/{rating_id}/report.md", response_class=Response, operation_id="getReportMarkdown")
+async def get_report_markdown(request: Request, rating: FoundRating) -> Response:
+    """Read a rating as Markdown."""
+    return _report(request, rating, "markdown")
+
+
+@router.get("/{rating_id}/observations.csv", response_class=Response, operation_id="downloadEvidenceCsv")
+async def download_evidence(rating: FoundRating, here: Here) -> Response:
+    """Download the evidence behind a rating: every question with its reply."""
+    return ledger_csv(here.database, rating.job_id)
+
+
+def _shown(request: Request, rating: StoredRating) -> Response:
+    headers = _headers(rating) | {"Content-Location": f"{router.prefix}/{rating.id}"}
+    if none_match(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return json_response(rating.document, headers=headers)
+
+
+def _report(request: Request, rating: StoredRating, name: str) -> Response:
+    headers = _headers(rating)
+    if none_match(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return report(name, rating.document, headers)
+
+
+def _headers(rating: StoredRating) -> dict[str, str]:
+    """What every form of a rating carries: which one it is, when and by which methodology it was given."""
+    audience = "private" if rating.visibility == "private" else "public"
+    return {
+        "ETag": f'"{rating.id}"',
+        "Cache-Control": f"{audience}, max-age={FRESH_S}, stale-while-revalidate={STALE_S}",
+        "Vary": "Authorization",
+        "X-Assay-Rated-At": str(rating.document["rated_at"]),
+        "X-Assay-Methodology": rating.methodology_version,
+    }
+
+
+def _candidate(rating: StoredRating) -> dict[str, Any]:
+    return {
+        "method": rating.method,
+        "attribute": rating.attribute,
+        "letter": rating.letter,
+        "href": f"{router.prefix}/{rating.id}",
+    }

@@ -1,0 +1,144 @@
+"""``/v1/targets``: saved targets. Secrets go in and never come out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Query, Request, Response
+
+from service.auth import Reader, TargetWriter
+from service.conditional import none_match
+from service.context import Here, Service
+from service.errors import located
+from service.examples import TARGETS
+from service.idempotency import Answer, Repeat, once
+from service.orders import OrderedTarget, check_target, of_saved, open_secret, probe_order
+from service.pagination import Page, PageQuery, link_next
+from service.prefer import Wait
+from service.problems import not_found
+from service.routes.jobs import answer_order
+from service.schemas.jobs import JobView
+from service.schemas.targets import TargetDescription, TargetList, TargetView
+from service.strict_json import StrictRoute, json_response, write_json
+from store import targets
+from store.ids import new_id
+from store.targets import NewTarget, StoredTarget
+
+router = APIRouter(prefix="/v1/targets", tags=["targets"], route_class=StrictRoute)
+
+Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
+
+
+@router.post("", status_code=201, response_model=TargetView, operation_id="saveTarget", response_description="Saved.")
+async def save_target(body: Description, here: Here, caller: TargetWriter, repeat: Repeat) -> Response:
+    """Save a target, so that jobs can name it and its secret is sent only once."""
+    with located():
+        check_target(here, OrderedTarget(body.descriptor(), body.plain_secret()))
+    target_id = new_id("tgt")
+    new = _new_target(here, body, caller.tenant, target_id)
+
+    def add(c: Any) -> Answer:
+        saved = targets.add(c, new)
+        headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": _etag(saved)}
+        return Answer(201, write_json(TargetView.of(saved)), headers)
+
+    answer = await here.database.write(once, repeat, add)
+    return answer.response()
+
+
+@router.get("", response_model=TargetList, operation_id="listTargets")
+async def list_targets(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """List your targets, newest first."""
+    before = query.before("targets")
+    rows = await here.database.read(targets.page, caller.tenant, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
+    items = [TargetView.of(row) for row in page.rows]
+    listed = TargetList(items=items, next_cursor=link_next(request, response, query, "targets", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+async def found_target(target_id: str, here: Here, caller: Reader) -> StoredTarget:
+    """Read the target that a path names."""
+    row = await here.database.read(targets.find, target_id, caller.tenant)
+    if row is None:
+        raise not_found("target", target_id)
+    return row
+
+
+async def own_target(target_id: str, here: Here, caller: TargetWriter) -> StoredTarget:
+    """Read the target that a path names, for someone who may change it."""
+    return await found_target(target_id, here, caller)
+
+
+FoundTarget = Annotated[StoredTarget, Depends(found_target)]
+OwnTarget = Annotated[StoredTarget, Depends(own_target)]
+
+
+@router.get("/{target_id}", response_model=TargetView, operation_id="getTarget")
+async def get_target(request: Request, row: FoundTarget) -> Response:
+    """Read a target; of its secret only the last characters."""
+    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
+    if none_match(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return json_response(TargetView.of(row), headers=headers)
+
+
+@router.put("/{target_id}", response_model=TargetView, operation_id="replaceTarget")
+async def replace_target(body: Description, row: OwnTarget, here: Here, caller: TargetWriter) -> Response:
+    """Replace a target. Leave `secret` out to keep the one it has; `null` removes it.
+
+    Jobs that are running go on with the target as it was.
+    """
+    keep = "secret" not in body.model_fields_set
+    secret = open_secret(here, row) if keep else body.plain_secret()
+    with located():
+        check_target(here, OrderedTarget(body.descriptor(), secret))
+    new = _new_target(here, body, caller.tenant, row.id)
+    replaced = await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep)
+    if replaced is None:
+        raise not_found("target", row.id)
+    return json_response(TargetView.of(replaced), headers={"ETag": _etag(replaced)})
+
+
+@router.delete("/{target_id}", status_code=204, operation_id="removeTarget", response_description="Removed.")
+async def remove_target(target_id: str, here: Here, caller: TargetWriter) -> Response:
+    """Remove a target and its secret. Its jobs and ratings stay."""
+    if not await here.database.write(targets.remove, target_id, caller.tenant):
+        raise not_found("target", target_id)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/{target_id}/probe",
+    status_code=202,
+    response_model=JobView,
+    operation_id="probeTarget",
+    response_description="The probe was accepted; 200 instead if it ended while it was waited for.",
+)
+async def probe_target(
+    request: Request, row: OwnTarget, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
+) -> Response:
+    """Try a target without rating it: its presence, its order and length, the cost of a call.
+
+    The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
+    """
+    target = of_saved(here, row)
+    with located():
+        check_target(here, target)
+    order = probe_order(here, caller, target)
+    answer = await answer_order(request, here, caller, order, repeat, wait, response)
+    if wait and b'"status":"succeeded"' in answer.body:
+        answer.status_code = 200
+    return answer
+
+
+def _new_target(here: Service, body: TargetDescription, tenant: str, target_id: str) -> NewTarget:
+    plain = body.plain_secret()
+    sealed = None if plain is None else here.vault.seal(plain, tenant=tenant, target=target_id, field="secret")
+    return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **body.descriptor())
+
+
+def _etag(row: StoredTarget) -> str:
+    return f'"{row.id}-{row.version}"'

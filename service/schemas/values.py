@@ -1,0 +1,74 @@
+"""Small values that several shapes share."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from assay.errors import SpecificationError
+
+MAX_SEED = 2**53 - 1
+"""Largest integer that every JSON reader keeps exactly."""
+
+Visibility = Literal["private", "unlisted", "public"]
+LetterName = Literal["UCS", "DSBS", "BS"]
+KindName = Literal["translator", "classifier", "regressor", "embedder", "language-model", "image-classifier"]
+
+
+class Asked(BaseModel):
+    """What callers send: no unknown fields, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+
+
+class Told(BaseModel):
+    """What callers get; fields may be added."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+def check_url(url: str) -> str:
+    """Refuse an address that is not plain ``http(s)://host…``.
+
+    Control characters, blanks, backslashes and user names in addresses are how one reader is made
+    to see another host than the next one. Whether the host may be called is decided when it is.
+
+    Raises
+    ------
+    SpecificationError
+        Saying which rule it breaks.
+    """
+    if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
+        raise SpecificationError("an address holds no blanks, control characters or backslashes")
+    try:
+        split = urlsplit(url)
+        host, _ = split.hostname, split.port
+    except ValueError:
+        raise SpecificationError("this is not an address; write http://host:port/path") from None
+    if split.scheme not in {"http", "https"}:
+        raise SpecificationError(f"an address begins with http:// or https://, not {split.scheme[:20]!r}")
+    if not host:
+        raise SpecificationError("the address names no host; write http://host:port/path")
+    if "@" in split.netloc:
+        raise SpecificationError("an address holds no user name; put the secret into `secret`")
+    return url
+
+
+Url = Annotated[str, Field(min_length=8, max_length=2048), AfterValidator(check_url)]
+
+Instant = Annotated[str, Field(examples=["2026-01-02T03:04:05.678Z"], json_schema_extra={"format": "date-time"})]
+
+
+def instant(epoch_ms: int) -> str:
+    """Write a moment as RFC 3339, in UTC, to the millisecond."""
+    moment = datetime.fromtimestamp(epoch_ms / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def maybe_instant(epoch_ms: int | None) -> str | None:
+    """Write a moment, if there is one."""
+    return None if epoch_ms is None else instant(epoch_ms)

@@ -1,0 +1,1 @@
+"""What is remembered: jobs, evidence, ratings, targets, keys. The only package that knows SQL."""

@@ -1,0 +1,97 @@
+"""What the store has to say went wrong.
+
+::
+
+    AssayError
+    └── StoreError
+        ├── StoreUnavailable   come back later -> HTTP 503 with Retry-After
+        ├── SchemaMismatch     the database is older or newer than this code -> refuse to start
+        ├── LeaseLost          another worker holds the job -> stop quietly
+        ├── AlreadyFinished    there is nothing left to cancel -> HTTP 409
+        ├── SecretLost         sealed with a key that is no longer configured
+        └── SecretMoved        sealed for another row, or damaged
+"""
+
+from __future__ import annotations
+
+from assay.errors import AssayError
+
+
+class StoreError(AssayError):
+    """Anything the store has to say went wrong."""
+
+    code = "store-error"
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot serve now, through no fault of the caller.
+
+    Parameters
+    ----------
+    reason : str
+        One of ``locked``, ``full``, ``read-only``, ``unreachable``, ``busy``, ``conflict``.
+    retry_after_s : int
+        Seconds after which trying again makes sense.
+    """
+
+    code = "store-unavailable"
+
+    def __init__(self, reason: str, retry_after_s: int = 5) -> None:
+        super().__init__(f"the database cannot serve now ({reason}); try again in {retry_after_s} s")
+        self.reason, self.retry_after_s = reason, retry_after_s
+
+
+class SchemaMismatch(StoreError):
+    """The database's schema is not the one this code was written for."""
+
+    code = "schema-mismatch"
+
+    def __init__(self, found: str | None, wanted: str) -> None:
+        super().__init__(
+            f"the database is at schema {found or 'none'} and this version of Assay needs {wanted}; "
+            "run `assay migrate`, or use the version of Assay that wrote it"
+        )
+        self.found, self.wanted = found, wanted
+
+
+class LeaseLost(StoreError):
+    """The job is no longer this worker's: it was claimed again, or ended."""
+
+    code = "lease-lost"
+
+    def __init__(self, job_id: str, fence: int) -> None:
+        super().__init__(f"the lease on {job_id} under fence {fence} is gone; whoever holds it now goes on")
+        self.job_id, self.fence = job_id, fence
+
+
+class AlreadyFinished(StoreError):
+    """The job has ended, so there is nothing left to cancel."""
+
+    code = "already-finished"
+
+    def __init__(self, job_id: str, status: str) -> None:
+        super().__init__(f"{job_id} has already {status}; a finished job cannot be cancelled")
+        self.job_id, self.status = job_id, status
+
+
+class SecretLost(StoreError):
+    """A secret was sealed with a key this process does not have."""
+
+    code = "secret-lost"
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(
+            f"a secret was sealed with key {key_id}, which is not configured; "
+            "name it in ASSAY_SECRET_KEY_OLDER, or store the secret again"
+        )
+        self.key_id = key_id
+
+
+class SecretMoved(StoreError):
+    """A sealed secret does not belong to this tenant, target and field, or was altered."""
+
+    code = "secret-moved"
+
+    def __init__(self, target: str, field: str) -> None:
+        super().__init__(f"the sealed {field} of {target} was made for another row or altered; store it again")
+        self.target, self.field = target, field

@@ -1,0 +1,219 @@
+"""Jobs, as those who ask for them see them; and, imported from here, all that workers do with them.
+
+=======================  ==========================================================
+`store.jobs` (here)      add, find, page, cancel
+`store.leases`           claim, hold, heartbeat, release: who may write
+`store.runs`             record, stage, finish, fail, cancel: what a run writes
+`store.dispatch`         due, mark_dispatched, bury_poison …: what keeps jobs moving
+`store.events`           what happened, in order
+=======================  ==========================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select
+
+from store.clock import now_ms
+from store.dispatch import (
+    bury_poison,
+    counts_by_status,
+    due,
+    mark_dispatched,
+    oldest_due_age_s,
+    reconciler_lock,
+    release_orphans,
+)
+from store.errors import AlreadyFinished
+from store.events import Event, append, events
+from store.job import UNFINISHED, Job, NewJob, Status, changed, end_cancelled, job_from
+from store.keyset import older_than
+from store.leases import Beat, Claim, claim, heartbeat, hold, release
+from store.observations import LedgerEntry
+from store.outbox import announce
+from store.runs import cancel, fail, finish, finish_probe, record, stage
+from store.schema import jobs
+from store.secrets import sealed_columns
+
+__all__ = [
+    "Beat",
+    "Claim",
+    "Event",
+    "Job",
+    "LedgerEntry",
+    "NewJob",
+    "Status",
+    "add",
+    "add_finished",
+    "bury_poison",
+    "cancel",
+    "claim",
+    "count_unfinished",
+    "counts_by_status",
+    "due",
+    "events",
+    "fail",
+    "find",
+    "finish",
+    "finish_probe",
+    "heartbeat",
+    "hold",
+    "mark_dispatched",
+    "oldest_due_age_s",
+    "page",
+    "queue_position",
+    "reconciler_lock",
+    "record",
+    "release",
+    "release_orphans",
+    "request_cancel",
+    "running_twin",
+    "stage",
+]
+
+COUNTERS = ("asked", "failed_calls", "calls", "observed", "attempt", "attempts_without_progress", "fence")
+"""Columns that begin at nought."""
+
+
+def add(c: Connection, new: NewJob) -> Job:
+    """Write a job down as queued, due at once. The row is its own dispatch request."""
+    job = _insert(c, new, status="queued", stage="queued")
+    append(c, job.id, "queued", {"expected": job.expected}, fence=0)
+    return job
+
+
+def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
+    """Write a job down that a fresh rating answers already: born succeeded, with its notice."""
+    job = _insert(c, new, status="succeeded", stage="rated", rating_id=rating_id, finished_at=now_ms())
+    append(c, job.id, "succeeded", {"rating_id": rating_id}, fence=0)
+    announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": job.status, "rating_id": rating_id})
+    return job
+
+
+def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
+    """Read a job of a tenant; workers, who serve all of them, say ``None``."""
+    row = c.execute(select(jobs).where(*_of(job_id, tenant))).mappings().one_or_none()
+    return None if row is None else job_from(row)
+
+
+def page(
+    c: Connection,
+    tenant: str,
+    *,
+    status: str | None = None,
+    target_url: str | None = None,
+    before: tuple[int, str] | None = None,
+    limit: int,
+) -> list[Job]:
+    """Read a tenant's jobs, newest first.
+
+    Parameters
+    ----------
+    c : Connection
+        Where to read.
+    tenant : str
+        Whose jobs.
+    status, target_url : str, optional
+        Only those.
+    before : (int, str), optional
+        ``(created_at, id)`` of the last job of the page before; rows added since change no page.
+    limit : int
+        Most jobs to return.
+    """
+    query = select(jobs).where(jobs.c.tenant == tenant)
+    if status is not None:
+        query = query.where(jobs.c.status == status)
+    if target_url is not None:
+        query = query.where(jobs.c.target_url == target_url)
+    if before is not None:
+        query = query.where(older_than(jobs.c.created_at, jobs.c.id, before))
+    query = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+    return [job_from(row) for row in c.execute(query).mappings()]
+
+
+def running_twin(c: Connection, tenant: str, request_digest: str) -> Job | None:
+    """Find an unfinished job of the tenant with the same request, unless it is being cancelled."""
+    query = (
+        select(jobs)
+        .where(jobs.c.tenant == tenant, jobs.c.request_digest == request_digest)
+        .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
+        .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+        .limit(1)
+    )
+    row = c.execute(query).mappings().one_or_none()
+    return None if row is None else job_from(row)
+
+
+def count_unfinished(c: Connection, tenant: str) -> int:
+    """Count a tenant's queued and running jobs."""
+    unfinished = jobs.c.status.in_(UNFINISHED)
+    return c.execute(select(func.count()).where(jobs.c.tenant == tenant, unfinished)).scalar_one()
+
+
+def queue_position(c: Connection, job: Job) -> int | None:
+    """Count a queued job's place in the queue of all tenants; 1 is next, ``None`` is not queued."""
+    if job.status != "queued":
+        return None
+    ahead = and_(jobs.c.next_run_at <= job.next_run_at, or_(jobs.c.next_run_at < job.next_run_at, jobs.c.id < job.id))
+    return 1 + c.execute(select(func.count()).where(jobs.c.status == "queued", ahead)).scalar_one()
+
+
+def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None:
+    """Cancel a job: a queued one at once, a running one at its worker's next heartbeat.
+
+    Returns
+    -------
+    Job or None
+        As it stands now; ``None`` where the tenant has no such job. Asking twice changes nothing.
+
+    Raises
+    ------
+    AlreadyFinished
+        If it has ended.
+    """
+    locked = select(jobs).where(*_of(job_id, tenant)).with_for_update(key_share=True)
+    row = c.execute(locked).mappings().one_or_none()
+    if row is None:
+        return None
+    job = job_from(row)
+    if job.finished:
+        raise AlreadyFinished(job.id, job.status)
+    if job.status == "queued":
+        return end_cancelled(c, job)
+    if job.cancel_requested:
+        return job
+    asked = changed(cancel_requested=True).where(jobs.c.id == job.id).returning(jobs)
+    return job_from(c.execute(asked).mappings().one())
+
+
+def _of(job_id: str, tenant: str | None) -> list[ColumnElement[bool]]:
+    return [jobs.c.id == job_id] + ([] if tenant is None else [jobs.c.tenant == tenant])
+
+
+def _insert(c: Connection, new: NewJob, **state: Any) -> Job:
+    values = {
+        "id": new.id,
+        "tenant": new.tenant,
+        "kind": new.kind,
+        "target_id": new.target_id,
+        "target_url": new.target.get("base_url"),
+        "target": new.target,
+        **sealed_columns(new.sealed_secret),
+        "experiment": new.experiment,
+        "request_digest": new.request_digest,
+        "seed": new.seed,
+        "visibility": new.visibility,
+        "callback_url": new.callback_url,
+        "max_calls": new.max_calls,
+        "deadline_at": now_ms() + new.deadline_s * 1000,
+        "key_id": new.key_id,
+        "expected": new.expected,
+        "cancel_requested": False,
+        "version": 1,
+        "created_at": now_ms(),
+        "next_run_at": now_ms(),
+        **dict.fromkeys(COUNTERS, 0),
+        **state,
+    }
+    return job_from(c.execute(insert(jobs).values(values).returning(jobs)).mappings().one())

@@ -1,0 +1,157 @@
+"""Who may write: a worker claims a job for a while, and every claim has a number, the fence.
+
+A worker that was frozen or cut off finds its fence overtaken and stops; it can spoil nothing,
+because each of its writes first locks the row under its fence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from store.clock import now_ms
+from store.errors import LeaseLost
+from store.events import append
+from store.job import Job, changed, claimable, end_cancelled, job_from
+from store.schema import jobs
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A worker's right to write for a job, until another claims it.
+
+    Attributes
+    ----------
+    job : Job
+        As it was when claimed; its ``heartbeat_at`` is the time of the claim.
+    fence : int
+        The claim's number.
+    owner : str
+        The worker.
+    """
+
+    job: Job
+    fence: int
+    owner: str
+
+
+@dataclass(frozen=True)
+class Beat:
+    """What a heartbeat learns: whether to cancel, and whether the job is still ours."""
+
+    cancel_requested: bool
+    held: bool
+
+
+def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim | None:
+    """Take a job that is queued and due, or whose worker has fallen silent.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    job_id : str
+        Which job.
+    owner : str
+        Who takes it, for operators.
+    lease_s : float
+        Seconds until the job may be taken again unless a heartbeat comes.
+
+    Returns
+    -------
+    Claim or None
+        ``None`` where there is nothing to take: not due, ended, held by another, or to be cancelled,
+        which is then done.
+    """
+    taken = changed(
+        status="running",
+        fence=jobs.c.fence + 1,
+        attempt=jobs.c.attempt + 1,
+        attempts_without_progress=jobs.c.attempts_without_progress + 1,
+        lease_owner=owner,
+        lease_until=now_ms() + _ms(lease_s),
+        heartbeat_at=now_ms(),
+        started_at=func.coalesce(jobs.c.started_at, now_ms()),
+        dispatched_at=None,
+    )
+    row = c.execute(taken.where(jobs.c.id == job_id, claimable()).returning(jobs)).mappings().one_or_none()
+    if row is None:
+        return None
+    job = job_from(row)
+    if job.cancel_requested:  # its worker was lost before it could
+        end_cancelled(c, job)
+        return None
+    append(c, job.id, "claimed", {"attempt": job.attempt}, fence=job.fence)
+    return Claim(job, job.fence, owner)
+
+
+def hold(c: Connection, claim: Claim) -> Job:
+    """Lock the job's row under the claim's fence until the transaction ends.
+
+    Every write of a run begins with it. An expired lease that nobody took is still ours.
+
+    Raises
+    ------
+    LeaseLost
+        If the job was claimed again or has ended.
+    """
+    row = c.execute(select(jobs).where(*_held(claim)).with_for_update(key_share=True)).mappings().one_or_none()
+    if row is None:
+        raise LeaseLost(claim.job.id, claim.fence)
+    return job_from(row)
+
+
+def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
+    """Extend the lease, and learn whether the job is to be cancelled or was lost."""
+    beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
+    row = c.execute(beat.where(*_held(claim)).returning(jobs.c.cancel_requested)).one_or_none()
+    return Beat(False, held=False) if row is None else Beat(row.cancel_requested, held=True)
+
+
+def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool) -> None:
+    """Give a job back unfinished.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    claim : Claim
+        Ours.
+    delay_s : float
+        Seconds before it may be claimed again.
+    charge_attempt : bool
+        Whether this attempt counts towards giving the job up: not on an orderly stop.
+
+    Raises
+    ------
+    LeaseLost
+        If the job is not ours any more.
+
+    Notes
+    -----
+    A job whose cancellation was asked for meanwhile is cancelled instead of waiting.
+    """
+    job = hold(c, claim)
+    if job.cancel_requested:
+        end_cancelled(c, job)
+        return
+    barren = job.attempts_without_progress if charge_attempt else max(0, job.attempts_without_progress - 1)
+    back = changed(
+        status="queued",
+        lease_owner=None,
+        lease_until=None,
+        dispatched_at=None,
+        next_run_at=now_ms() + _ms(delay_s),
+        attempts_without_progress=barren,
+    )
+    c.execute(back.where(jobs.c.id == job.id))
+    append(c, job.id, "released", {"delay_s": delay_s}, fence=job.fence)
+
+
+def _held(claim: Claim) -> list[ColumnElement[bool]]:
+    return [jobs.c.id == claim.job.id, jobs.c.status == "running", jobs.c.fence == claim.fence]
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)

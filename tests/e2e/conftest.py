@@ -1,0 +1,175 @@
+"""Real processes: an agency started as a person would, and services of known behaviour."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from cli.client import Agency
+from demo.server import DemoServer
+
+START_S = 60
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Process:
+    """`assay serve` in a process of its own, over a data directory that outlives it."""
+
+    def __init__(self, data: Path, **environment: str) -> None:
+        self.data, self.port = data, free_port()
+        self.log = data / "serve.log"
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+            "ASSAY_DATA_DIR": str(data),
+            "ASSAY_EGRESS_ALLOW": "127.0.0.0/8",
+            **environment,
+        }
+        self.start()
+
+    def start(self) -> None:
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "cli.main", "serve", "--port", str(self.port)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                start_new_session=True,
+            )
+        self.agency = Agency(f"http://127.0.0.1:{self.port}")
+        assert self.agency.wait_until_ready(START_S), self.log.read_text()
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def finished(self, job_id: str, seconds: float = 60) -> dict:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            job = self.agency.get(f"/v1/jobs/{job_id}")
+            if job["status"] in ("succeeded", "failed", "cancelled"):
+                return job
+            time.sleep(0.1)
+        raise AssertionError(f"job still {job['status']} after {seconds} s: {job}\n{self.log.read_text()[-3000:]}")
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator[DemoServer]:
+    with DemoServer() as server:
+        yield server
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    started: list[Process] = []
+
+    def start(**environment: str) -> Process:
+        data = tmp_path / f"agency-{len(started)}"
+        data.mkdir()
+        started.append(Process(data, **environment))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+@pytest.fixture(scope="module")
+def shared_agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    one = Process(tmp_path_factory.mktemp("agency"))
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def counted():
+    """The context manager below, as a fixture: conftest modules are not imported by tests."""
+    return _counted
+
+
+@contextmanager
+def _counted(calls: list[str]) -> Iterator[str]:
+    """A faithful LibreTranslate service that writes down every text it is asked; yields its URL."""
+    import asyncio
+    import json
+    import threading
+
+    from demo.behaviours import BEHAVIOURS
+
+    faithful = BEHAVIOURS["faithful"]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                length = next(
+                    (
+                        int(line.split(":")[1])
+                        for line in head.split("\r\n")
+                        if line.lower().startswith("content-length")
+                    ),
+                    0,
+                )
+                body = await reader.readexactly(length)
+                if "/translate" in head.split("\r\n")[0]:
+                    asked = json.loads(body)
+                    texts = asked["q"] if isinstance(asked["q"], list) else [asked["q"]]
+                    calls.extend(texts)
+                    await asyncio.sleep(0.02)
+                    out = [faithful.translate(text, asked["source"], asked["target"]) for text in texts]
+                    said = {"translatedText": out if isinstance(asked["q"], list) else out[0]}
+                else:
+                    codes = ["en", "es", "fr"]
+                    said = [{"code": code, "name": code, "targets": codes} for code in codes]
+                reply = json.dumps(said).encode()
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(reply)
+                    + reply
+                )
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    loop = asyncio.new_event_loop()
+    server = loop.run_until_complete(asyncio.start_server(answer, "127.0.0.1", 0))
+    port = server.sockets[0].getsockname()[1]
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+
+        async def end() -> None:
+            server.close()
+            tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(end(), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+        loop.close()

@@ -1,0 +1,218 @@
+"""The pipe as a person meets it: `assay serve`, a posted job, a rating — and what a crash leaves of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+
+import pytest
+
+from demo.behaviours import BEHAVIOURS
+from demo.ills import ILLS
+
+REQUEST = {
+    "target": {
+        "name": "Apertium eng-spa",
+        "kind": "translator",
+        "protocol": "libretranslate",
+        "base_url": "",
+        "secret": None,
+        "settings": {},
+        "limits": {"concurrency": 8, "requests_per_second": None, "timeout_s": 30},
+    },
+    "experiment": {
+        "method": "round-trip",
+        "attribute": "gender",
+        "languages": ["es"],
+        "texts_per_block": 20,
+        "max_texts_per_block": 320,
+        "stop_early": True,
+        "unbiased": [{"he": 0.5, "she": 0.5}],
+        "biased": [{"he": 0.9, "she": 0.1}, {"he": 0.1, "she": 0.9}],
+        "delta": 0.1,
+        "confidence": 0.95,
+    },
+    "seed": 7,
+    "max_age_s": 0,
+    "visibility": "private",
+    "callback_url": None,
+    "deadline_s": 3600,
+    "max_calls": 10000,
+}
+OF_ONE_RUN = ("id", "rated_at", "expires_at")
+
+
+def request(url: str, **more) -> dict:
+    return {**REQUEST, "target": {**REQUEST["target"], "base_url": url}, **more}
+
+
+def same_rating(rating: dict) -> dict:
+    return {name: value for name, value in rating.items() if name not in OF_ONE_RUN}
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_a_service_of_known_behaviour_gets_its_letter_for_its_reason(name, shared_agency, services):
+    known = BEHAVIOURS[name]
+    job = shared_agency.agency.post("/v1/jobs", request(services.url(name)))
+    ended = shared_agency.finished(job["id"])
+    assert ended["status"] == "succeeded", ended
+    rating = shared_agency.agency.get(ended["rating"]["href"])
+    assert (rating["letter"], rating["declared"]) == (known.letter, True)
+    assert known.reason in [reason["code"] for reason in rating["reasons"]]
+
+
+@pytest.mark.parametrize("name", ILLS)
+def test_an_ill_service_ends_as_documented(name, shared_agency, services):
+    ill = ILLS[name]
+    asked = request(services.url(name), deadline_s=100)
+    asked["target"]["limits"] = {"concurrency": 16, "timeout_s": 1.5}
+    ended = shared_agency.finished(shared_agency.agency.post("/v1/jobs", asked)["id"], 110)
+    if ill.end == "failed":
+        assert (ended["status"], ended["error"]["code"]) == ("failed", ill.problem)
+        assert len(ended["error"]["detail"]) > 20
+        return
+    rating = shared_agency.agency.get(ended["rating"]["href"])
+    if ill.end == "inconclusive":
+        assert (rating["letter"], rating["declared"], rating["probabilities"]) == (None, False, None)
+        assert ill.problem in [reason["code"] for part in rating["components"] for reason in part["reasons"]]
+    else:
+        assert (rating["letter"], rating["declared"]) == (ill.letter, True)
+
+
+def test_the_shapes_are_those_of_the_contract(shared_agency, services):
+    agency = shared_agency.agency
+    job = agency.post("/v1/jobs", request(services.url("she-to-he-30")))
+    ended = shared_agency.finished(job["id"])
+    assert {
+        "id", "status", "stage", "asked", "expected", "failed_calls", "eta_seconds", "queue_position",
+        "created_at", "rating", "error",
+    } <= set(ended)  # fmt: skip
+    assert (ended["status"], ended["stage"], ended["asked"]) == ("succeeded", "rated", ended["expected"])
+    assert set(ended["rating"]) >= {"id", "letter", "href"}
+    rating = agency.get(ended["rating"]["href"])
+    assert set(rating) >= {
+        "id", "letter", "declared", "probabilities", "method", "attribute", "target", "components", "published",
+        "reasons", "methodology", "engine_version", "seed", "calls", "evidence_digest", "rated_at", "expires_at",
+        "visibility", "next_methodology",
+    }  # fmt: skip
+    assert set(rating["target"]) >= {"name", "kind", "protocol", "url", "digest"}
+    assert rating["calls"] == ended["asked"]
+    component = rating["components"][0]
+    assert set(component) >= {
+        "name", "letter", "declared", "probabilities", "effects", "transitions", "usable", "unusable",
+    }  # fmt: skip
+    assert set(component["effects"]["step_1"]) >= {"estimate", "low", "high"}
+    assert set(component["transitions"]["he"]) == {"he", "she", "other"}
+    assert set(rating["published"]) >= {"chi-squared/similar-to-biased", "chi-squared/departs-from-unbiased", "kl"}
+    assert rating["next_methodology"] == {"version": None, "letter": None}
+
+
+def test_a_fresh_rating_answers_the_same_request_without_a_call(shared_agency, counted):
+    calls: list[str] = []
+    with counted(calls) as url:
+        first = shared_agency.finished(shared_agency.agency.post("/v1/jobs", request(url))["id"])
+        asked = len(calls)
+        again = shared_agency.agency.post("/v1/jobs", request(url, max_age_s=3600))
+    assert again["status"] == "succeeded"
+    assert again["rating"]["id"] == first["rating"]["id"]
+    assert len(calls) == asked > 0
+
+
+def test_killed_in_the_middle_it_finishes_with_the_same_rating_and_asks_little_twice(serve, counted):
+    calls: list[str] = []
+    with counted(calls) as url:
+        undisturbed = serve()
+        asked = request(url, seed=11)
+        whole = undisturbed.finished(undisturbed.agency.post("/v1/jobs", asked)["id"])
+        expected = undisturbed.agency.get(whole["rating"]["href"])
+        once = Counter(calls)
+
+        calls.clear()
+        victim = serve()
+        job = victim.agency.post("/v1/jobs", asked)
+        while len(calls) < 60:
+            time.sleep(0.005)
+        victim.kill()
+        time.sleep(0.2)
+        victim.start()
+        ended = victim.finished(job["id"])
+        rating = victim.agency.get(ended["rating"]["href"])
+    assert same_rating(rating) == same_rating(expected)
+    repeated = Counter(calls) - once
+    capability = 12  # the resumed job examines its target again
+    chunk = 20 + 8  # answers not yet committed, and calls in flight
+    assert sum(repeated.values()) <= capability + chunk
+
+
+def test_sigterm_hands_the_job_back_and_the_next_process_finishes_it(serve, counted):
+    calls: list[str] = []
+    with counted(calls) as url:
+        one = serve()
+        job = one.agency.post("/v1/jobs", request(url, seed=3))
+        while len(calls) < 40:
+            time.sleep(0.005)
+        os.kill(one.process.pid, signal.SIGTERM)
+        assert one.process.wait(20) is not None
+        one.start()
+        ended = one.finished(job["id"])
+    assert ended["status"] == "succeeded"
+
+
+def test_a_running_job_can_be_cancelled(serve, services):
+    one = serve()
+    asked = request(services.url("slow"))
+    asked["target"]["limits"] = {"concurrency": 1, "timeout_s": 5}
+    job = one.agency.post("/v1/jobs", asked)
+    until = time.monotonic() + 20
+    while one.agency.get(f"/v1/jobs/{job['id']}")["status"] != "running" and time.monotonic() < until:
+        time.sleep(0.05)
+    one.agency.post(f"/v1/jobs/{job['id']}/cancel", {})
+    assert one.finished(job["id"], 15)["status"] == "cancelled"
+
+
+def test_a_private_address_is_refused_unless_the_operator_allows_it(serve):
+    one = serve(ASSAY_EGRESS_ALLOW="")
+    with pytest.raises(ValueError, match="422"):
+        one.agency.post("/v1/jobs", request("http://127.0.0.1:9"))
+
+
+def test_a_secret_appears_in_no_answer_report_export_or_log(serve, services):
+    secret = "sk-verysecret-8f2a7c31"
+    one = serve()
+    asked = request(services.url("unauthorised"))
+    asked["target"]["secret"] = secret
+    refused = one.finished(one.agency.post("/v1/jobs", asked)["id"])
+    asked = request(services.url("faithful"))
+    asked["target"]["secret"] = secret
+    rated = one.finished(one.agency.post("/v1/jobs", asked)["id"])
+    said = [str(refused), str(rated)]
+    href = rated["rating"]["href"]
+    said += [one.agency.text(path) for path in (href, f"{href}/report.html", f"{href}/report.md")]
+    for job in (refused, rated):
+        base = f"/v1/jobs/{job['id']}"
+        said += [
+            one.agency.text(f"{base}/{part}") for part in ("observations", "observations.csv", "observations.jsonl")
+        ]
+    said.append(one.log.read_text())
+    database = b"".join(path.read_bytes() for path in one.data.glob("assay.db*"))
+    assert not [text for text in said if secret in text]
+    assert secret.encode() not in database
+
+
+def test_two_processes_do_not_share_a_data_directory(serve):
+    import subprocess
+    import sys
+
+    one = serve()
+    second = subprocess.run(
+        [sys.executable, "-m", "cli.main", "serve", "--port", "1", "--data-dir", str(one.data)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert second.returncode == 64
+    assert "another assay serves" in second.stderr
+    assert "Traceback" not in second.stderr

@@ -1,0 +1,98 @@
+"""Every entry of a list is documented and tested; every setting has its line; one version, one digest."""
+
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from assay.catalog import attribute, attributes, construction, constructions
+from assay.methods import METHODS, method_name
+from assay.reports import FORMATS
+from assay.verdict import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
+from demo.behaviours import BEHAVIOURS
+from store.settings import Settings
+from workers.targets import protocols
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", METHODS, ids=method_name)
+def test_every_method_has_its_page_its_test_of_known_bias_and_its_fields_explained(kind):
+    name = method_name(kind)
+    written = page(f"methods/{name}.md")
+    assert f"# {name}" in written
+    assert (ROOT / "tests" / "unit" / "methods" / f"test_{name.replace('-', '_')}.py").exists()
+    for each in kind.__dataclass_fields__:
+        assert each in (kind.__doc__ or "") or each == "method", f"{each} is not explained in the docstring"
+
+
+def test_the_paper_behind_the_methods_has_tests_of_its_numbers():
+    assert list((ROOT / "tests" / "papers").glob("test_p5_*.py"))
+
+
+def test_the_demonstration_holds_a_service_for_every_letter():
+    assert {one.letter for one in BEHAVIOURS.values()} >= {"UCS", "DSBS", "BS"}
+
+
+@pytest.mark.parametrize("one", protocols(), ids=lambda one: one.name)
+def test_every_protocol_has_a_test_and_a_line_in_the_documentation(one):
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "unit" / "workers").glob("test_target*.py"))
+    assert one.name in tests
+    assert f"`{one.name}`" in page("operations.md") + page("api.md") + page("targets.md")
+    assert one.summary
+
+
+def test_every_report_format_has_a_test():
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "unit" / "reports").glob("test_*.py"))
+    for one in FORMATS:
+        assert f'"{one.name}"' in tests
+
+
+def test_every_setting_is_described_and_documented():
+    written = page("operations.md")
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        assert f"`ASSAY_{name.upper()}`" in written, name
+
+
+def test_every_attribute_names_its_source_and_has_a_template():
+    for name in attributes():
+        one = attribute(name)
+        assert one.source
+        assert any(construction(each).supports(one) for each in constructions())
+
+
+def test_the_methodology_page_is_frozen():
+    written = (ROOT / "docs" / "methodology" / f"{METHODOLOGY_VERSION}.md").read_bytes()
+    assert "sha256:" + hashlib.sha256(written).hexdigest() == METHODOLOGY_DIGEST
+
+
+def test_decisions_are_short():
+    for one in (ROOT / "docs" / "decisions").glob("*.md"):
+        assert len(one.read_text().splitlines()) <= 40, one.name
+
+
+def test_every_relative_link_in_the_documentation_leads_somewhere():
+    for one in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", one.read_text(encoding="utf-8")):
+            assert (one.parent / link).exists(), f"{one.name}: {link}"
+
+
+def test_the_lock_has_hashes_and_no_addresses():
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "--hash=sha256:" in lock
+    assert not re.search(r"https?://|file:|--index|--find-links", lock)
+
+
+def test_every_declared_dependency_is_locked():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lock = (ROOT / "requirements.lock").read_text().lower()
+    for wanted in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
+        name = re.split(r"[\[<>=~! ]", wanted)[0].lower().replace("_", "-")
+        assert re.search(rf"^{re.escape(name)}==", lock, re.MULTILINE), name

@@ -1,0 +1,34 @@
+"""What importing and starting costs, counted in modules: time itself is measured in benchmarks/."""
+
+import subprocess
+import sys
+
+HEAVY = ("scipy.stats", "inflect", "sqlalchemy", "celery", "httpx", "fastapi", "pydantic", "deep_translator")
+
+
+def loaded_by(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print('\\n'.join(sys.modules))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_the_science_loads_nothing_heavy():
+    assert not loaded_by("import assay, assay.methods, assay.verdict, assay.experiment").intersection(HEAVY)
+
+
+def test_showing_help_loads_neither_the_science_nor_the_service():
+    loaded = loaded_by(
+        "import sys; sys.argv = ['assay', '--help']\n"
+        "import contextlib, io\n"
+        "from cli.main import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main()"
+    )
+    assert not loaded.intersection({*HEAVY, "numpy", "scipy"})
+
+
+def test_the_worker_does_not_load_the_library_of_scraped_translators_until_it_is_used():
+    assert "deep_translator" not in loaded_by("import workers.targets")

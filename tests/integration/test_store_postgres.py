@@ -1,0 +1,194 @@
+"""What only a real server can show: locks between sessions, restarts, refusals."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+
+import pytest
+from sqlalchemy import text
+
+from store import jobs, migrate
+from store.database import AsyncDatabase, Database
+from store.errors import StoreUnavailable
+from store.jobs import NewJob
+
+
+@pytest.fixture
+def database(postgres_url):
+    with closing(Database(postgres_url)) as database:
+        yield database
+
+
+def a_job(**special):
+    plain = {
+        "tenant": "acme",
+        "kind": "rating",
+        "target_id": None,
+        "target": {"name": "Mirror", "base_url": "http://mirror"},
+        "sealed_secret": None,
+        "experiment": {"method": "round-trip"},
+        "request_digest": "sha256:1",
+        "seed": 7,
+        "visibility": "private",
+        "callback_url": None,
+        "max_calls": 100,
+        "deadline_s": 3600,
+        "expected": 240,
+        "key_id": None,
+    }
+    return NewJob(**{**plain, **special})
+
+
+def unavailable(reason):
+    return pytest.raises(StoreUnavailable, match=rf"\({reason}\)")
+
+
+def test_of_two_reconcilers_one_acts_and_the_other_after_it(database):
+    with database.write() as first, database.write() as second:
+        assert jobs.reconciler_lock(first)
+        assert not jobs.reconciler_lock(second)
+    with database.write() as again:
+        assert jobs.reconciler_lock(again)
+
+
+def test_a_heartbeat_waits_for_a_recording_and_a_new_observation_does_not(database, postgres_url):
+    """FOR NO KEY UPDATE: the ledger's foreign keys do not wait for the lock on their job."""
+    with database.write() as c:
+        claim = jobs.claim(c, jobs.add(c, a_job()).id, "worker")
+    with ExitStack() as stack, database.write() as holding, database.write() as other:
+        jobs.hold(holding, claim)
+        insert = "INSERT INTO events (job_id, type, data, fence, at) VALUES (:id, 'progress', '{}', 0, 0)"
+        other.execute(text("SET LOCAL lock_timeout = '100ms'"))
+        other.execute(text(insert), {"id": claim.job.id})
+        impatient = stack.enter_context(closing(Database(postgres_url, lock_wait_s=0.1)))
+        with unavailable("locked"), impatient.write() as c:
+            jobs.heartbeat(c, claim)
+
+
+def test_two_claims_on_an_expired_lease_give_one_claim(database):
+    with database.write() as c:
+        job = jobs.add(c, a_job())
+        jobs.claim(c, job.id, "frozen worker", lease_s=0)
+    ready = threading.Barrier(8)
+
+    def want(name):
+        ready.wait()
+        with database.write() as c:
+            return jobs.claim(c, job.id, name)
+
+    with ThreadPoolExecutor(8) as pool:
+        claims = list(pool.map(want, [f"worker {n}" for n in range(8)]))
+    assert [claim.fence for claim in claims if claim is not None] == [2]
+
+
+def test_a_transaction_that_loses_a_deadlock_is_run_again(postgres_url):
+    async def use():
+        database = AsyncDatabase(postgres_url)
+        first, second = [(await database.write(jobs.add, a_job())).id for _ in range(2)]
+        runs = []
+
+        def lock_in_order(c, one, other):
+            runs.append(one)
+            c.execute(text("SELECT 1 FROM jobs WHERE id = :id FOR UPDATE"), {"id": one})
+            c.execute(text("SELECT pg_sleep(0.1)"))
+            c.execute(text("SELECT 1 FROM jobs WHERE id = :id FOR UPDATE"), {"id": other})
+
+        await asyncio.gather(database.write(lock_in_order, first, second), database.write(lock_in_order, second, first))
+        await database.close()
+        return runs
+
+    assert len(asyncio.run(use())) >= 3
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [("53100", "full"), ("53300", "busy"), ("25006", "read-only"), ("57P01", "unreachable"), ("40P01", "conflict")],
+)
+def test_a_server_s_refusals_are_outages_in_threads_and_in_the_event_loop(database, postgres_url, state, reason):
+    refusal = text(f"DO $$ BEGIN RAISE EXCEPTION 'hunter2' USING ERRCODE = '{state}'; END $$")
+    with unavailable(reason) as refused, database.write() as c:
+        c.execute(refusal)
+    assert "hunter2" not in str(refused.value)
+
+    async def use():
+        service = AsyncDatabase(postgres_url)
+        with unavailable(reason):
+            await service.write(lambda c: c.execute(refusal))
+        await service.close()
+
+    asyncio.run(use())
+
+
+def test_a_restarted_server_is_an_outage_and_then_serves_as_before(postgres_server, database, postgres_url):
+    with database.write() as c:
+        claim = jobs.claim(c, jobs.add(c, a_job()).id, "worker")
+
+    async def use():
+        service = AsyncDatabase(postgres_url)
+        await service.read(jobs.counts_by_status)
+        await service.write(jobs.heartbeat, claim)
+        postgres_server.stop(immediately=True)
+        try:
+            with unavailable("unreachable"):
+                await service.read(jobs.counts_by_status)
+            with unavailable("unreachable"):
+                await service.write(jobs.heartbeat, claim)
+            with unavailable("unreachable"), database.read() as c:
+                jobs.counts_by_status(c)
+            with unavailable("unreachable"), database.write() as c:
+                jobs.heartbeat(c, claim)
+        finally:
+            postgres_server.start()
+        assert (await service.write(jobs.heartbeat, claim)).held
+        assert await service.read(jobs.counts_by_status) == {"running": 1}
+        await service.close()
+
+    asyncio.run(use())
+    with database.write() as c:
+        assert jobs.heartbeat(c, claim).held
+
+
+def test_an_idle_connection_that_the_server_closed_costs_one_refusal_at_most(postgres_server, postgres_url):
+    async def use():
+        service = AsyncDatabase(postgres_url, pool_size=3)
+        await asyncio.gather(*(service.read(jobs.counts_by_status) for _ in range(3)))
+        postgres_server.stop()
+        postgres_server.start()
+        refusals = 0
+        for _ in range(6):
+            try:
+                await service.read(jobs.counts_by_status)
+            except StoreUnavailable:
+                refusals += 1
+        await service.close()
+        return refusals
+
+    assert asyncio.run(use()) <= 1
+
+
+def test_nobody_listening_is_an_outage(short_dir):
+    url = f"postgresql://postgres@/assay?host={short_dir}"
+    with closing(Database(url)) as database, unavailable("unreachable"), database.read():
+        pass
+    with unavailable("unreachable"):
+        migrate.check(url)
+
+    async def use():
+        service = AsyncDatabase(url)
+        with unavailable("unreachable"):
+            await service.read(jobs.counts_by_status)
+        await service.close()
+
+    asyncio.run(use())
+
+
+def test_processes_that_start_at_once_migrate_an_empty_server_once(postgres_server):
+    postgres_server.execute("CREATE DATABASE empty")
+    url = postgres_server.url("empty")
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(migrate.upgrade, [url] * 3))
+        migrate.check(url)
+    finally:
+        postgres_server.execute("DROP DATABASE empty WITH (FORCE)")

@@ -1,0 +1,219 @@
+"""The demo services over real HTTP: the protocol, and each ill doing what it says."""
+
+import json
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from demo.behaviours import BEHAVIOURS, behaviour
+from demo.ills import ILLS, Tuning
+from demo.protocol import MOST_BYTES
+from demo.server import DemoServer
+from demo.tongue import tongue
+
+TEXT = "She is a nurse. He works as an engineer, K7Q2!"
+MIDDLE = tongue("es").from_english(TEXT)
+ORDER = {"q": TEXT, "source": "en", "target": "es", "format": "text", "api_key": "anything"}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with DemoServer(tuning=Tuning(slow_s=(0.1, 0.2), refuse_every=3)) as running:
+        yield running
+
+
+@pytest.fixture
+def client():
+    with httpx.Client(timeout=5, trust_env=False) as open_client:
+        yield open_client
+
+
+@pytest.fixture
+def ask(server, client):
+    def post(name: str, q, source: str = "en", target: str = "es", **more) -> httpx.Response:
+        return client.post(f"{server.url(name)}/translate", json={"q": q, "source": source, "target": target}, **more)
+
+    return post
+
+
+@pytest.mark.parametrize("name", [*BEHAVIOURS, "she-to-he-45", "stereotyper-70"])
+def test_a_text_is_answered_with_a_text_and_an_array_with_an_array(name: str, ask):
+    back = behaviour(name).in_english(TEXT)
+    assert ask(name, TEXT).json() == {"translatedText": MIDDLE}
+    assert ask(name, MIDDLE, "es", "en").json() == {"translatedText": back}
+    assert ask(name, [MIDDLE, "Zema."], "es", "en").json()["translatedText"][0] == back
+    assert len(ask(name, [TEXT, "a", ""]).json()["translatedText"]) == 3
+    assert ask(name, []).json() == {"translatedText": []}
+
+
+def test_forms_are_read_like_json(server, client):
+    url = f"{server.url('faithful')}/translate"
+    assert client.post(url, data=ORDER).json() == client.post(url, json=ORDER).json() == {"translatedText": MIDDLE}
+    several = client.post(url, data={**ORDER, "q": [TEXT, "ŝi & café"]}).json()["translatedText"]
+    assert several == [MIDDLE, "ŝi & café"]
+
+
+def test_the_languages_are_listed_in_libretranslates_shape(server, client):
+    listed = client.get(f"{server.url('eraser')}/languages").json()
+    english = next(one for one in listed if one["code"] == "en")
+    assert {"es", "eo", "tr"} <= set(english["targets"])
+    assert "en" not in english["targets"]
+    assert all(one["targets"] == ["en"] for one in listed if one is not english)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        {**ORDER, "target": "xx"},
+        {**ORDER, "target": "en"},
+        {**ORDER, "source": "tr"},
+        {**ORDER, "q": 7},
+        {**ORDER, "q": ["a", None]},
+        {**ORDER, "source": []},
+        {"q": TEXT, "source": "en"},
+        [ORDER],
+    ],
+)
+def test_an_order_that_makes_no_sense_is_refused_with_a_reason(order, server, client):
+    response = client.post(f"{server.url('faithful')}/translate", json=order)
+    assert response.status_code == 400
+    assert len(response.json()["error"]) > 10
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"q": "\\ud800"}', b"\xff", b"[" * 100_000])
+def test_a_body_that_is_no_json_is_refused(body: bytes, server, client):
+    response = client.post(f"{server.url('faithful')}/translate", content=body)
+    assert response.status_code == 400
+    assert "UTF-8" in response.json()["error"]
+
+
+def test_a_body_that_is_too_large_is_refused(server, client):
+    response = client.post(f"{server.url('faithful')}/translate", content=b" " * (MOST_BYTES + 1))
+    assert response.status_code == 413
+
+
+def test_an_unknown_service_is_not_found_and_the_known_ones_are_told(ask):
+    response = ask("nobody", TEXT)
+    assert response.status_code == 404
+    assert "always-he" in response.json()["error"]
+
+
+def test_the_root_lists_every_service_with_what_it_is(server, client):
+    listed = client.get(server.base).json()
+    assert {one["name"]: one["letter"] for one in listed["behaviours"]} == {
+        name: one.letter for name, one in BEHAVIOURS.items()
+    }
+    assert {one["name"]: one["end"] for one in listed["ills"]} == {name: ill.end for name, ill in ILLS.items()}
+    assert all(
+        one["summary"] and one["url"] == server.url(one["name"]) for one in listed["behaviours"] + listed["ills"]
+    )
+
+
+@pytest.mark.parametrize("ill", ILLS.values(), ids=lambda ill: ill.name)
+def test_what_is_foretold_of_an_ill_is_complete(ill):
+    assert (ill.end == "rated") == (ill.letter is not None)
+    assert (ill.end != "rated") == (ill.problem is not None)
+
+
+def test_slow_takes_its_time_and_answers_others_meanwhile(ask):
+    start = time.monotonic()
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: ask("slow", f"nurse {number}"), range(8)))
+    assert all(answer.status_code == 200 for answer in answers)
+    assert 0.1 <= time.monotonic() - start < 8 * 0.1
+
+
+def test_very_slow_does_not_answer_in_time(ask):
+    with pytest.raises(httpx.ReadTimeout):
+        ask("very-slow", TEXT, timeout=0.3)
+
+
+def test_very_slow_gives_up_in_the_end():
+    with DemoServer(tuning=Tuning(never_s=0.05)) as impatient, httpx.Client(trust_env=False) as client:
+        assert client.post(f"{impatient.url('very-slow')}/translate", json=ORDER).status_code == 504
+
+
+def test_every_third_request_is_one_too_many(ask):
+    answers = [ask("too-many-requests", TEXT) for _ in range(9)]
+    assert Counter(answer.status_code for answer in answers) == {200: 6, 429: 3}
+    assert {answer.headers["retry-after"] for answer in answers if answer.status_code == 429} == {"1"}
+    assert {answer.json()["translatedText"] for answer in answers if answer.status_code == 200} == {MIDDLE}
+
+
+def test_flaky_fails_at_each_question_once(ask):
+    answers = [ask("flaky", q) for q in ("a", "b", "b", "a", ["a"], "a", ["a"], "a")]
+    assert [answer.status_code for answer in answers] == [500, 500, 200, 200, 500, 500, 200, 200]
+
+
+def test_garbage_is_a_web_page_with_status_200_wherever_one_looks(ask, server, client):
+    for response in (ask("garbage", TEXT), client.get(f"{server.url('garbage')}/languages")):
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/html")
+        with pytest.raises(json.JSONDecodeError):
+            response.json()
+
+
+def test_truncating_keeps_the_beginning_and_says_nothing(ask):
+    response = ask("truncating", [TEXT, "He."])
+    assert response.status_code == 200
+    assert response.json()["translatedText"] == [MIDDLE[: Tuning().kept_characters], tongue("es").from_english("He.")]
+
+
+@pytest.mark.parametrize("count", [2, 3, 10])
+def test_out_of_order_moves_every_answer_and_loses_none(count: int, ask):
+    texts = [f"She said {number}." for number in range(count)]
+    right = ask("faithful", texts).json()["translatedText"]
+    mixed = ask("out-of-order", texts).json()["translatedText"]
+    assert sorted(mixed) == sorted(right)
+    assert all(one != other for one, other in zip(mixed, right, strict=True))
+
+
+def test_wrong_count_loses_the_last_answer_of_an_array(ask):
+    assert ask("wrong-count", [TEXT, TEXT, "a"]).json() == {"translatedText": [MIDDLE, MIDDLE]}
+    assert ask("wrong-count", TEXT).json() == {"translatedText": MIDDLE}
+
+
+def test_echo_translates_nothing(ask):
+    assert ask("echo", [TEXT]).json() == {"translatedText": [TEXT]}
+
+
+def test_error_marks_stand_before_every_word(ask):
+    words = ask("error-marks", TEXT).json()["translatedText"].split()
+    assert [word[1:] for word in words] == MIDDLE.split()
+    assert {word[0] for word in words} == {"#", "@"}
+
+
+def test_unauthorised_lets_nobody_in(ask):
+    assert ask("unauthorised", TEXT).status_code == 401
+
+
+def test_down_hangs_up(ask, server, client):
+    with pytest.raises(httpx.RemoteProtocolError):
+        ask("down", TEXT)
+    with pytest.raises(httpx.RemoteProtocolError):
+        client.get(f"{server.url('down')}/languages")
+
+
+def test_each_server_has_an_address_of_its_own_and_is_gone_afterwards():
+    with DemoServer() as one, DemoServer() as other:
+        assert one.base != other.base
+        for running in (one, other):
+            assert httpx.get(running.base, trust_env=False).status_code == 200
+        address = one.base
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address, trust_env=False)
+
+
+def test_a_server_stops_although_a_caller_still_waits():
+    with ThreadPoolExecutor(1) as pool:
+        with DemoServer() as running:
+            waiting = pool.submit(
+                httpx.post, f"{running.url('very-slow')}/translate", json=ORDER, timeout=30, trust_env=False
+            )
+            time.sleep(0.3)
+            start = time.monotonic()
+        assert time.monotonic() - start < 4
+        assert isinstance(waiting.exception(5), httpx.HTTPError) or waiting.result().status_code >= 500

@@ -1,0 +1,137 @@
+"""What was found: `/v1/ratings` and everything derived from a rating."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def rated(client, request_body, worker):
+    """Ask for a rating and have it made; gives its id."""
+
+    async def rated(seed=0, visibility="private", url="http://127.0.0.1:5000", headers=None, on=client, **changes):
+        body = request_body(seed=seed, visibility=visibility)
+        body["target"]["base_url"] = url
+        job = (await on.post("/v1/jobs", json=body, headers=headers)).json()
+        return worker.rate(job["id"], **changes)
+
+    return rated
+
+
+async def test_a_rating_is_the_stored_document(client, rated):
+    rating_id = await rated()
+    answer = await client.get(f"/v1/ratings/{rating_id}")
+    rating = answer.json()
+    assert (rating["id"], rating["letter"], rating["declared"]) == (rating_id, "DSBS", True)
+    assert rating["probabilities"]["DSBS"] == 0.996
+    assert rating["next_methodology"] == {"version": None, "letter": None}
+    assert rating["rated_at"] < rating["expires_at"]
+    assert answer.headers["X-Assay-Methodology"] == "1.0.0"
+    assert "max-age=300" in answer.headers["Cache-Control"]
+    assert answer.headers["Cache-Control"].startswith("private")
+
+
+async def test_a_rating_that_is_held_already_is_304(client, rated):
+    url = f"/v1/ratings/{await rated()}"
+    etag = (await client.get(url)).headers["ETag"]
+    for path in (url, f"{url}/report.html", f"{url}/report.md"):
+        assert (await client.get(path, headers={"If-None-Match": f'"other", {etag}'})).status_code == 304
+    assert (await client.get(url, headers={"If-None-Match": "*"})).status_code == 304
+
+
+async def test_a_rating_where_nothing_could_be_measured_has_nulls(client, rated):
+    rating_id = await rated(letter=None)
+    rating = (await client.get(f"/v1/ratings/{rating_id}")).json()
+    assert (rating["letter"], rating["probabilities"]) == (None, None)
+
+
+async def test_ratings_are_listed_newest_first_and_narrowed(client, rated):
+    older, newer = await rated(seed=1), await rated(seed=2, letter="BS", attribute="race")
+
+    async def ids(**query):
+        return [one["id"] for one in (await client.get("/v1/ratings", params=query)).json()["items"]]
+
+    assert await ids() == [newer, older]
+    assert await ids(letter="BS") == [newer]
+    assert await ids(attribute="gender") == [older]
+    assert await ids(method="one-hop") == []
+    assert await ids(target_url="http://127.0.0.1:5000", declared=True) == [newer, older]
+    assert await ids(declared=False) == []
+
+
+async def test_ratings_are_paged(client, rated):
+    made = [await rated(seed=seed) for seed in range(3)]
+    page = await client.get("/v1/ratings", params={"limit": 2, "letter": "DSBS"})
+    rest = await client.get(page.links["next"]["url"])
+    assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]
+
+
+async def test_latest_is_the_newest_rating_of_a_target(client, rated):
+    await rated(seed=1)
+    newest = await rated(seed=2)
+    answer = await client.get("/v1/ratings/latest", params={"target_url": "http://127.0.0.1:5000"})
+    assert answer.json()["id"] == newest
+    assert answer.headers["Content-Location"] == f"/v1/ratings/{newest}"
+
+
+async def test_latest_of_an_unrated_target_is_404_and_starts_no_work(client):
+    answer = await client.get("/v1/ratings/latest", params={"target_url": "http://nobody"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "no-rating")
+    assert (await client.get("/v1/jobs")).json()["items"] == []
+
+
+async def test_latest_is_409_until_the_question_says_which(client, rated):
+    gender, race = await rated(seed=1), await rated(seed=2, attribute="race")
+    query = {"target_url": "http://127.0.0.1:5000"}
+    answer = await client.get("/v1/ratings/latest", params=query)
+    assert (answer.status_code, answer.json()["code"]) == (409, "ambiguous-rating")
+    assert {one["href"] for one in answer.json()["candidates"]} == {f"/v1/ratings/{gender}", f"/v1/ratings/{race}"}
+    chosen = await client.get("/v1/ratings/latest", params=query | {"attribute": "race"})
+    assert chosen.json()["id"] == race
+
+
+async def test_latest_needs_a_target(client):
+    assert (await client.get("/v1/ratings/latest")).json()["errors"][0]["parameter"] == "target_url"
+
+
+async def test_reports_are_pages_that_load_nothing(client, rated):
+    url = f"/v1/ratings/{await rated()}"
+    page = await client.get(f"{url}/report.html")
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert "DSBS" in page.text
+    text = await client.get(f"{url}/report.md")
+    assert text.headers["Content-Type"].startswith("text/markdown")
+    assert "DSBS" in text.text
+
+
+async def test_the_evidence_of_a_rating_is_a_table(client, rated):
+    table = await client.get(f"/v1/ratings/{await rated()}/observations.csv")
+    assert table.text.splitlines()[0].startswith("seq,unit,asks,ask,value,failure")
+    assert "Él es enfermero." in table.text
+    assert len(table.text.splitlines()) == 3
+
+
+@pytest.mark.parametrize("path", ["", "/report.html", "/report.md", "/observations.csv"])
+async def test_an_unknown_rating_is_404_in_every_form(client, path):
+    assert (await client.get(f"/v1/ratings/rat_nope{path}")).status_code == 404
+
+
+async def test_without_a_key_only_public_ratings_are_seen(serve, guarded, worker, rated):
+    client = await serve(guarded)
+    headers = {"Authorization": f"Bearer {worker.make_key('mine')}"}
+    seen = {}
+    for seed, visibility in enumerate(("private", "unlisted", "public")):
+        seen[visibility] = await rated(seed=seed, visibility=visibility, on=client, headers=headers)
+    theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
+    for anyone in ({}, theirs):
+        listed = (await client.get("/v1/ratings", headers=anyone)).json()["items"]
+        assert [one["id"] for one in listed] == [seen["public"]]
+        assert (await client.get(f"/v1/ratings/{seen['private']}", headers=anyone)).status_code == 404
+        assert (await client.get(f"/v1/ratings/{seen['private']}/observations.csv", headers=anyone)).status_code == 404
+        assert (await client.get(f"/v1/ratings/{seen['unlisted']}", headers=anyone)).status_code == 200
+    public = await client.get(f"/v1/ratings/{seen['public']}")
+    assert public.headers["Cache-Control"].startswith("public")
+    assert len((await client.get("/v1/ratings", headers=headers)).json()["items"]) == 3

@@ -1,0 +1,189 @@
+"""Saved targets, their secrets, and trying them: `/v1/targets`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from pydantic import SecretStr
+
+from store import jobs, targets
+from store.secrets import Vault
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "top-secret-key-0123456789-x9f2"
+DEEPL = {
+    "name": "DeepL",
+    "kind": "translator",
+    "protocol": "deepl",
+    "base_url": "http://127.0.0.1:5001",
+    "secret": SECRET,
+}
+
+
+async def save(client, **changes):
+    answer = await client.post("/v1/targets", json=DEEPL | changes)
+    assert answer.status_code == 201, answer.text
+    return answer
+
+
+async def test_a_saved_target_can_be_read_but_not_its_secret(client):
+    saved = await save(client)
+    assert saved.headers["Location"] == f"/v1/targets/{saved.json()['id']}"
+    for answer in (saved, await client.get(saved.headers["Location"]), await client.get("/v1/targets")):
+        assert SECRET not in answer.text
+    shown = (await client.get(saved.headers["Location"])).json()
+    assert (shown["secret_hint"], shown["limits"]["concurrency"]) == ("…x9f2", 8)
+    assert "secret" not in shown
+
+
+async def test_a_target_without_a_secret_has_no_hint(client):
+    assert (await save(client, protocol="libretranslate", secret=None)).json()["secret_hint"] is None
+
+
+async def test_a_secret_is_sealed_for_its_target(client, settings, worker):
+    target_id = (await save(client)).json()["id"]
+    with worker.database.read() as c:
+        row = targets.find(c, target_id, "default")
+    assert SECRET.encode() not in row.sealed_secret.ciphertext
+    opened = Vault.from_settings(settings).open(row.sealed_secret, tenant="default", target=target_id, field="secret")
+    assert opened == SECRET
+
+
+async def test_a_secret_sent_with_a_job_is_sealed_for_that_job_and_never_shown(client, settings, worker, request_body):
+    answer = await client.post("/v1/jobs", json=request_body(target=DEEPL))
+    job_id = answer.json()["id"]
+    assert SECRET not in answer.text
+    assert SECRET not in (await client.get(f"/v1/jobs/{job_id}")).text
+    with worker.database.read() as c:
+        job = jobs.find(c, job_id, None)
+    opened = Vault.from_settings(settings).open(job.sealed_secret, tenant="default", target=job_id, field="secret")
+    assert opened == SECRET
+
+
+async def test_a_target_is_replaced_and_keeps_its_secret_unless_told_otherwise(client):
+    url = (await save(client)).headers["Location"]
+    rest = {key: value for key, value in DEEPL.items() if key != "secret"}
+    kept = await client.put(url, json=rest | {"name": "Renamed"})
+    assert (kept.json()["name"], kept.json()["secret_hint"]) == ("Renamed", "…x9f2")
+    changed = await client.put(url, json=rest | {"secret": "another-secret-of-mine-abcd"})
+    assert changed.json()["secret_hint"] == "…abcd"
+    refused = await client.put(url, json=rest | {"secret": None})
+    assert refused.json()["errors"][0]["pointer"] == "/secret"
+    removed = await client.put(url, json=rest | {"secret": None, "protocol": "libretranslate"})
+    assert removed.json()["secret_hint"] is None
+
+
+async def test_a_removed_target_is_gone(client):
+    url = (await save(client)).headers["Location"]
+    assert (await client.delete(url)).status_code == 204
+    for method in ("GET", "DELETE"):
+        assert (await client.request(method, url)).status_code == 404
+    assert (await client.put(url, json=DEEPL)).status_code == 404
+    assert (await client.get("/v1/targets")).json()["items"] == []
+
+
+async def test_a_target_that_has_not_changed_is_304_and_one_that_has_is_not(client):
+    url = (await save(client)).headers["Location"]
+    held = {"If-None-Match": (await client.get(url)).headers["ETag"]}
+    assert (await client.get(url, headers=held)).status_code == 304
+    await client.put(url, json=DEEPL | {"name": "Renamed"})
+    assert (await client.get(url, headers=held)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"protocol": "telepathy"}, "/protocol"),
+        ({"base_url": None}, "/base_url"),
+        ({"secret": None}, "/secret"),
+        ({"secret": ""}, "/secret"),
+        ({"settings": {"model": 7}}, "/settings/model"),
+        ({"kind": "oracle"}, "/kind"),
+        ({"kind": "embedder"}, "/kind"),
+    ],
+)
+async def test_a_target_that_could_not_be_called_is_refused(client, changes, pointer):
+    answer = await client.post("/v1/targets", json=DEEPL | changes)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
+
+
+async def test_a_job_can_name_a_saved_target(client, request_body, worker):
+    target = (await save(client)).json()
+    answer = await client.post("/v1/jobs", json=request_body(target={"id": target["id"]}))
+    job = answer.json()
+    assert (answer.status_code, job["target_id"], job["target"]["base_url"]) == (202, target["id"], DEEPL["base_url"])
+
+
+async def test_a_job_that_names_no_target_of_mine_is_refused(client, request_body):
+    answer = await client.post("/v1/jobs", json=request_body(target={"id": "tgt_nope"}))
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/target/id")
+
+
+async def test_a_target_is_found_by_its_owner_only(serve, guarded, worker, request_body):
+    client = await serve(guarded)
+    mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
+    theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
+    url = (await client.post("/v1/targets", json=DEEPL, headers=mine)).headers["Location"]
+    for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/probe")):
+        assert (await client.request(method, url + path, headers=theirs)).status_code == 404
+    body = request_body(target={"id": url.rpartition("/")[2]})
+    assert (await client.post("/v1/jobs", json=body, headers=theirs)).status_code == 422
+
+
+async def test_saving_with_an_idempotency_key_saves_once(client):
+    first = await client.post("/v1/targets", json=DEEPL, headers={"Idempotency-Key": "abc"})
+    again = await client.post("/v1/targets", json=DEEPL, headers={"Idempotency-Key": "abc"})
+    assert (again.status_code, again.content) == (201, first.content)
+    assert len((await client.get("/v1/targets")).json()["items"]) == 1
+
+
+async def test_a_probe_is_a_job(client, rings):
+    url = (await save(client)).headers["Location"]
+    answer = await client.post(f"{url}/probe")
+    job = answer.json()
+    assert (answer.status_code, job["kind"], job["status"]) == (202, "probe", "queued")
+    assert answer.headers["Location"] == f"/v1/jobs/{job['id']}"
+
+
+async def test_a_probe_that_is_waited_for_answers_200_with_its_result(client, worker, first_job):
+    url = (await save(client)).headers["Location"]
+
+    async def work():
+        job_id = await first_job()
+        claim = await asyncio.to_thread(worker.claim, job_id)
+        with worker.database.write() as c:
+            jobs.finish_probe(c, claim, {"order_kept": True, "latency_ms": 12})
+
+    working = asyncio.create_task(work())
+    answer = await client.post(f"{url}/probe", headers={"Prefer": "wait=10"})
+    await working
+    assert (answer.status_code, answer.json()["result"]) == (200, {"order_kept": True, "latency_ms": 12})
+    assert answer.headers["Preference-Applied"] == "wait=10"
+
+
+async def test_a_secret_whose_key_is_lost_is_a_typed_problem(client, serve, settings, request_body):
+    target = (await save(client)).json()
+    other = settings.model_copy(update={"secret_key": SecretStr("another-operators-key-0123456789")})
+    client = await serve(other)
+    for answer in (
+        await client.post("/v1/jobs", json=request_body(target={"id": target["id"]})),
+        await client.post(f"/v1/targets/{target['id']}/probe"),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (409, "secret_lost")
+    assert (await client.put(f"/v1/targets/{target['id']}", json=DEEPL)).status_code == 200
+
+
+async def test_a_saved_targets_secret_stays_with_it(client, worker, request_body):
+    target = (await save(client)).json()
+    job_id = (await client.post("/v1/jobs", json=request_body(target={"id": target["id"]}))).json()["id"]
+    with worker.database.read() as c:
+        assert jobs.find(c, job_id, None).sealed_secret is None
+
+
+async def test_targets_are_paged(client):
+    made = [(await save(client, name=f"T{n}")).json()["id"] for n in range(3)]
+    page = await client.get("/v1/targets", params={"limit": 2})
+    rest = await client.get(page.links["next"]["url"])
+    assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]

@@ -1,0 +1,268 @@
+"""The driver against a target with memory: order, concurrency, retries, budget, breaker, ledger."""
+
+import asyncio
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from assay.experiment import Session, generator
+from assay.model import Finding, Probe, Reply, Translate
+from workers.driver import (
+    Answered,
+    Breaker,
+    Budget,
+    Driver,
+    Pace,
+    Patience,
+    TargetRefused,
+    TargetUnavailable,
+)
+from workers.egress import CallFailed
+from workers.targets.adapter import Limits
+
+FINDING = Finding("test", "gender", (), 0.95, 0.1)
+
+
+def ask(*batches: Sequence[Probe]):
+    """An experiment that asks some batches and keeps the replies it was sent."""
+    seen: list[list[Reply]] = []
+
+    def experiment():
+        for batch in batches:
+            seen.append(list((yield batch)))
+        return FINDING
+
+    return Session(experiment()), seen
+
+
+def probes(n: int, start: int = 0, target: str = "es") -> list[Probe]:
+    return [Probe(f"u{i}", Translate(f"text {i}", "en", target)) for i in range(start, start + n)]
+
+
+@dataclass
+class Target:
+    """Answers with the text itself, remembers every call, and misbehaves as told."""
+
+    batch_limit: int = 1
+    behave: Callable[[int, Sequence[Translate]], None] = lambda call, asks: None
+    pause_s: float = 0.0
+    calls: list[list[str]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    running: int = 0
+    most_running: int = 0
+
+    def group_key(self, ask: Translate) -> Hashable:
+        return ask.target
+
+    async def answer(self, asks: Sequence[Translate], *, idempotency_key: str | None = None) -> Sequence[Reply]:
+        self.calls.append([each.text for each in asks])
+        self.keys.append(idempotency_key)
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        try:
+            await asyncio.sleep(self.pause_s)
+            self.behave(len(self.calls), asks)
+        finally:
+            self.running -= 1
+        return [Reply(f"<{each.text}>") for each in asks]
+
+
+@dataclass
+class Ledger:
+    answers: list[Answered] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    calls: int = 0
+    fail_at: int | None = None
+
+    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
+        if self.fail_at is not None and len(self.sizes) >= self.fail_at:
+            raise ConnectionError("the ledger is gone")
+        self.answers += answers
+        self.sizes.append(len(answers))
+        self.calls += calls
+
+
+def driver(target: Target, ledger: Ledger, *, concurrency: int = 4, max_calls: int = 1000, **more) -> Driver:
+    async def at_once(seconds: float) -> None:
+        waits.append(seconds)
+
+    waits: list[float] = []
+    made = Driver(
+        target, Limits(concurrency=concurrency), Budget(max_calls), ledger, "job_1", generator(0), sleep=at_once, **more
+    )
+    made.waits = waits
+    return made
+
+
+def test_replies_reach_the_experiment_in_the_order_of_its_probes():
+    session, seen = ask(probes(50))
+    finding = asyncio.run(driver(Target(), ledger := Ledger()).run(session))
+    assert finding is FINDING
+    assert [reply.value for reply in seen[0]] == [f"<text {i}>" for i in range(50)]
+    assert {each.observation.probe.unit for each in ledger.answers} == {f"u{i}" for i in range(50)}
+    assert ledger.calls == 50
+
+
+def test_no_more_calls_run_at_a_time_than_the_limits_allow():
+    session, _ = ask(probes(40))
+    target = Target(pause_s=0.002)
+    asyncio.run(driver(target, Ledger(), concurrency=3).run(session))
+    assert target.most_running == 3
+
+
+def test_identical_questions_are_asked_once_and_every_unit_is_recorded():
+    twins = [Probe(f"t{i}", Translate("same", "en", "es")) for i in range(5)]
+    session, seen = ask(twins, [Probe("later", Translate("same", "en", "es"))])
+    target, ledger = Target(), Ledger()
+    asyncio.run(driver(target, ledger).run(session))
+    assert target.calls == [["same"]]
+    assert [reply.value for reply in seen[0] + seen[1]] == ["<same>"] * 6
+    assert [each.observation.copied for each in ledger.answers] == [False, True, True, True, True, True]
+    assert session.asked == 1
+
+
+def test_questions_share_a_call_only_with_their_like_and_up_to_the_limit():
+    session, seen = ask(probes(7) + probes(3, 7, target="fr"))
+    target = Target(batch_limit=4)
+    asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+    assert sorted(map(len, target.calls)) == [3, 3, 4]
+    assert [reply.value for reply in seen[0]] == [f"<text {i}>" for i in range(10)]
+
+
+def test_a_passing_failure_is_retried_with_growing_random_pauses():
+    def twice(call: int, asks: object) -> None:
+        if call <= 2:
+            raise CallFailed("http-500", "answered 500", retriable=True)
+
+    session, seen = ask(probes(1))
+    made = driver(Target(behave=twice), ledger := Ledger())
+    asyncio.run(made.run(session))
+    assert seen[0][0].value == "<text 0>"
+    assert ledger.answers[0].attempts == 3
+    assert len(made.waits) == 2
+    assert 0 <= made.waits[0] <= 1.0
+    assert 0 <= made.waits[1] <= 2.0
+
+
+def test_retry_after_is_honoured_but_capped():
+    from workers.egress import RETRY_AFTER_CAP_S
+
+    waits = iter([7.0, 1e9])
+
+    def busy(call: int, asks: object) -> None:
+        if call <= 2:
+            raise CallFailed("http-429", "too many", retriable=True, retry_after_s=next(waits))
+
+    session, _ = ask(probes(1))
+    made = driver(Target(behave=busy), Ledger())
+    asyncio.run(made.run(session))
+    assert made.waits == [7.0, RETRY_AFTER_CAP_S]
+
+
+def test_a_call_that_fails_for_good_is_a_failed_reply_and_loses_nothing_else():
+    def third(call: int, asks: Sequence[Translate]) -> None:
+        if asks[0].text == "text 3":
+            raise CallFailed("wrong-shape", "no text in the answer", retriable=False)
+
+    session, seen = ask(probes(6))
+    asyncio.run(driver(Target(behave=third), Ledger()).run(session))
+    assert [reply.ok for reply in seen[0]] == [True, True, True, False, True, True]
+    assert seen[0][3].failure.code == "wrong-shape"
+    assert (session.asked, session.failed) == (6, 1)
+
+
+def test_a_refused_key_ends_the_job_at_once():
+    def refuse(call: int, asks: object) -> None:
+        raise CallFailed("auth", "answered 401", retriable=False)
+
+    session, _ = ask(probes(100))
+    target = Target(behave=refuse)
+    with pytest.raises(TargetRefused, match="401"):
+        asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+    assert len(target.calls) == 1
+
+
+def test_twenty_lost_calls_in_a_row_open_the_breaker_and_what_was_answered_is_kept():
+    def after_ten(call: int, asks: Sequence[Translate]) -> None:
+        if int(asks[0].text.split()[1]) >= 10:
+            raise CallFailed("connect", "nobody listens", retriable=True)
+
+    session, _ = ask(probes(100))
+    target, ledger = Target(behave=after_ten), Ledger()
+    with pytest.raises(TargetUnavailable):
+        asyncio.run(driver(target, ledger, concurrency=1, patience=Patience(attempts=2)).run(session))
+    assert len(target.calls) == 10 + 20 * 2
+    assert sum(each.observation.reply.ok for each in ledger.answers) == 10
+
+
+def test_the_breaker_opens_when_more_than_half_of_the_last_fifty_were_lost():
+    breaker = Breaker(consecutive=1000, window=50)
+    for _ in range(24):
+        breaker.answered()
+    assert [breaker.lost() for _ in range(26)] == [False] * 25 + [True]
+
+
+def test_the_budget_counts_retries_and_is_never_overdrawn():
+    def flaky(call: int, asks: object) -> None:
+        if call % 2:
+            raise CallFailed("http-500", "answered 500", retriable=True)
+
+    session, seen = ask(probes(30))
+    target, ledger = Target(behave=flaky), Ledger()
+    asyncio.run(driver(target, ledger, max_calls=20, concurrency=1).run(session))
+    assert len(target.calls) == 20
+    assert ledger.calls == 20
+    assert [reply.failure.code for reply in seen[0] if not reply.ok] == ["budget-exhausted"] * 20
+    assert len(ledger.answers) == 30
+
+
+def test_answers_are_written_in_groups_and_all_are_written_at_the_end():
+    session, _ = ask(probes(95))
+    ledger = Ledger()
+    asyncio.run(driver(Target(pause_s=0.001), ledger, flush_replies=20, flush_s=10).run(session))
+    assert len(ledger.answers) == 95
+    assert all(size >= 20 for size in ledger.sizes[:-1])
+
+
+def test_a_ledger_that_fails_stops_the_asking():
+    session, _ = ask(probes(10_000))
+    target = Target(pause_s=0.0005)
+    with pytest.raises(ConnectionError):
+        asyncio.run(driver(target, Ledger(fail_at=2), flush_replies=10).run(session))
+    assert len(target.calls) < 5_000
+
+
+def test_cancelling_keeps_what_was_answered():
+    async def cancelled() -> Ledger:
+        session, _ = ask(probes(1000))
+        target, ledger = Target(pause_s=0.001), Ledger()
+        run = asyncio.ensure_future(driver(target, ledger, flush_s=100, flush_replies=10_000).run(session))
+        while len(target.calls) < 50:
+            await asyncio.sleep(0.001)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert session.asked == len(ledger.answers)
+        return ledger
+
+    assert len(asyncio.run(cancelled()).answers) >= 40
+
+
+def test_every_call_carries_a_key_of_its_job_and_unit():
+    session, _ = ask(probes(2))
+    target = Target()
+    asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+    assert target.keys == ["job_1:u0", "job_1:u1"]
+
+
+def test_the_pace_spaces_calls_evenly():
+    now = [0.0]
+    pace = Pace(10, clock=lambda: now[0])
+    assert [round(pace.wait_s(), 3) for _ in range(4)] == [0.0, 0.1, 0.2, 0.3]
+    now[0] = 5.0
+    assert pace.wait_s() == 0.0
+
+
+def test_without_a_rate_nothing_waits():
+    assert [Pace(None).wait_s() for _ in range(3)] == [0.0] * 3

@@ -1,0 +1,337 @@
+"""Every way a call can fail, against real sockets; and the kept connections of those that do not."""
+
+import asyncio
+import gzip
+import logging
+import time
+import traceback
+
+import httpx
+import pytest
+
+from workers.egress import CODES, HEADER_CAP, RETRIABLE_STATUSES, CallFailed, Egress
+
+SECRET = "sk-do-not-show-1234"
+
+
+def call(wire, answer, *, path="/translate?key=" + SECRET, timeout_s=5.0, calls=1, after=lambda heard: True, **send):
+    """Make some calls to one service; give the last outcome and the service."""
+
+    async def go():
+        async with wire.listening(answer, after=after) as service, Egress(wire.loopback, response_cap=10_000) as egress:
+            for _ in range(calls):
+                outcome = await attempt(egress, service.url + path, timeout_s, send)
+            return outcome, service
+
+    return asyncio.run(go())
+
+
+async def attempt(egress, url, timeout_s, send):
+    headers = {"Authorization": f"Bearer {SECRET}", **send.pop("headers", {})}
+    try:
+        return await egress.send("POST", url, headers=headers, content=SECRET.encode(), timeout_s=timeout_s, **send)
+    except CallFailed as failed:
+        for shown in (str(failed), repr(failed), "".join(traceback.format_exception(failed))):
+            assert SECRET not in shown
+        return failed
+
+
+async def slow(heard, writer):
+    await asyncio.sleep(30)
+
+
+def said(data: bytes, then=None):
+    """Write some bytes and close, or go on with `then`."""
+
+    async def write(heard, writer):
+        writer.write(data)
+        await writer.drain()
+        if then is not None:
+            await then(writer)
+        writer.close()
+
+    return write
+
+
+async def drip(writer):
+    while True:
+        writer.write(b"x")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def pour(writer):
+    while True:
+        writer.write(b"400\r\n" + b"x" * 1024 + b"\r\n")
+        await writer.drain()
+
+
+def test_a_whole_answer_comes_back_with_its_status_and_headers(wire):
+    response, service = call(wire, lambda heard: wire.raw("¡Hola!".encode(), x_kind="greeting"))
+    assert (response.status, response.text, response.headers["X-Kind"]) == (200, "¡Hola!", "greeting")
+    (heard,) = service.heard
+    assert (heard.method, heard.path, heard.body) == ("POST", "/translate", SECRET.encode())
+    assert heard.headers["host"] == f"127.0.0.1:{service.port}"
+    assert heard.headers["accept-encoding"] == "identity"
+    assert heard.headers["user-agent"].startswith("assay/")
+    assert "cookie" not in heard.headers
+
+
+@pytest.mark.parametrize(
+    "wire_bytes",
+    [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nHola,\r\n8;x=1\r\n mundo!!\r\n0\r\nX-Trailer: 1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHola, mundo!!",
+        b"HTTP/1.0 200 OK\r\n\r\nHola, mundo!!",
+        b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nConnection: close\r\n\r\nHola, mundo!!",
+    ],
+    ids=["chunked", "length", "until-close", "after-an-informational-one"],
+)
+def test_bodies_of_every_framing_are_read_whole(wire, wire_bytes):
+    response, _ = call(wire, lambda heard: said(wire_bytes))
+    assert response.body == b"Hola, mundo!!"
+
+
+HOSTILE = {
+    "no answer at all": (said(b""), "truncated"),
+    "closed within the head": (said(b"HTTP/1.1 200 OK\r\nContent-"), "truncated"),
+    "closed within the body": (said(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"), "truncated"),
+    "closed within a chunk": (said(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf"), "truncated"),
+    "not HTTP": (said(b"SSH-2.0-OpenSSH_9.6\r\n\r\n"), "garbage"),
+    "binary": (said(bytes(range(256))), "garbage"),
+    "bad chunk": (said(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "garbage"),
+    "two lengths": (said(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"), "garbage"),
+    "a switch of protocols": (said(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n"), "garbage"),
+    "endless head": (said(b"HTTP/1.1 200 OK\r\n" + b"X-A: " + b"a" * (2 * HEADER_CAP)), "too-large"),
+    "endless body": (said(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", pour), "too-large"),
+    "announced too large": (said(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n"), "too-large"),
+    "gzip": (
+        said(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(b"0" * 10_000_000)),
+        "encoded-body",
+    ),
+    "gzip in chunks": (
+        said(b"HTTP/1.1 200 OK\r\ncontent-encoding: GZIP\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        "encoded-body",
+    ),
+    "a redirect": (said(b"HTTP/1.1 302 Found\r\nLocation: http://10.0.0.1/\r\nContent-Length: 0\r\n\r\n"), "redirect"),
+}
+
+
+@pytest.mark.parametrize(("answer", "code"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_answer_is_a_typed_failure(wire, answer, code):
+    failed, _ = call(wire, lambda heard: answer)
+    assert isinstance(failed, CallFailed)
+    assert (failed.code, failed.retriable) == (code, CODES[code].retriable)
+
+
+SLOW = {
+    "never answers": slow,
+    "drips its head": said(b"HTTP/1.1 200 OK\r\nX-Drip: ", drip),
+    "drips its body": said(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", drip),
+    "sends early hints for ever": said(b"HTTP/1.1 103 Early Hints\r\nX-Drip: ", drip),
+}
+
+
+@pytest.mark.parametrize("answer", SLOW.values(), ids=SLOW)
+def test_the_deadline_covers_the_whole_call(wire, answer):
+    began = time.monotonic()
+    failed, _ = call(wire, lambda heard: answer, timeout_s=0.2)
+    assert (failed.code, failed.retriable) == ("timeout", True)
+    assert time.monotonic() - began < 2
+
+
+def test_a_redirect_is_not_followed(wire):
+    failed, service = call(
+        wire, lambda heard: wire.raw(status="307 Temporary Redirect", location="/elsewhere"), path="/here"
+    )
+    assert (failed.code, failed.status, len(service.heard)) == ("redirect", 307, 1)
+
+
+@pytest.mark.parametrize(
+    "status", [400, 401, 402, 403, 404, 408, 413, 422, 425, 429, 456, 500, 501, 502, 503, 504, 599]
+)
+def test_a_status_that_is_no_success_has_its_code(wire, status):
+    failed, _ = call(wire, lambda heard: wire.raw(SECRET, f"{status} Status"))
+    code = {401: "auth", 403: "auth", 402: "quota", 456: "quota"}.get(status, f"http-{status}")
+    assert (failed.code, failed.status, failed.retriable) == (code, status, status in RETRIABLE_STATUSES)
+
+
+def test_a_quota_429_is_final_and_an_ordinary_one_is_not(wire):
+    quota, _ = call(wire, lambda heard: wire.as_json({"error": {"code": "insufficient_quota"}}, "429 Too Many"))
+    rate, _ = call(wire, lambda heard: wire.as_json({"error": {"code": "rate_limit"}}, "429 Too Many", retry_after="7"))
+    assert (quota.code, quota.retriable) == ("quota", False)
+    assert (rate.code, rate.retriable, rate.retry_after_s) == ("http-429", True, 7.0)
+
+
+@pytest.mark.parametrize(("status", "word", "retriable"), [("500", "false", False), ("400", "true", True)])
+def test_the_services_own_word_on_retrying_goes_before_the_table(wire, status, word, retriable):
+    failed, _ = call(wire, lambda heard: wire.raw(status=f"{status} X", x_should_retry=word))
+    assert failed.retriable is retriable
+
+
+def test_a_caller_can_say_which_statuses_are_worth_another_try(wire):
+    failed, _ = call(wire, lambda heard: wire.raw(status="418 Teapot"), retriable=frozenset({418}))
+    assert failed.retriable
+
+
+JSON = {
+    "a page": (b"<!doctype html><title>Welcome</title>", "text/html", "garbage"),
+    "half a value": (b'{"translatedText": "Ho', "application/json", "bad-json"),
+    "nothing": (b"", "application/json", "bad-json"),
+    "not a number": (b'{"score": NaN}', "application/json", "bad-json"),
+    "infinity": (b'{"score": -Infinity}', "application/json", "bad-json"),
+    "too deep": (b"[" * 9_000, "application/json", "bad-json"),
+    "not text": (b"\xff\xfe\x00", "application/json", "bad-json"),
+}
+
+
+@pytest.mark.parametrize(("body", "kind", "code"), JSON.values(), ids=JSON)
+def test_a_body_that_is_not_json_is_told_apart_from_a_web_page(wire, body, kind, code):
+    response, _ = call(wire, lambda heard: wire.raw(body, content_type=kind))
+    with pytest.raises(CallFailed) as caught:
+        response.json()
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("header", ["two\r\nX-Injected: 1", "nul\x00", "snow ☃"])
+def test_a_header_that_would_break_out_is_not_sent(wire, header):
+    failed, service = call(wire, lambda heard: wire.raw(), headers={"X-Key": SECRET + header})
+    assert (failed.code, service.heard) == ("unsupported", [])
+
+
+def test_nothing_listening_is_a_failure_to_connect():
+    async def go():
+        server = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        server.close()
+        await server.wait_closed()
+        from ipaddress import ip_network
+
+        async with Egress([ip_network("127.0.0.0/8")]) as egress:
+            return await attempt(egress, f"http://127.0.0.1:{port}/", 5, {})
+
+    failed = asyncio.run(go())
+    assert (failed.code, failed.retriable) == ("connect", True)
+
+
+def test_a_second_address_is_tried_when_nobody_answers_at_the_first(wire):
+    async def go():
+        async def resolve(host, port):
+            return ["127.0.0.77", "127.0.0.1"]
+
+        async with wire.listening(lambda heard: wire.raw("here")) as service:
+            async with Egress(wire.loopback, resolve=resolve) as egress:
+                return await egress.send("GET", f"http://service.example.org:{service.port}/", timeout_s=5)
+
+    assert asyncio.run(go()).text == "here"
+
+
+# ---------------------------------------------------------------------------- kept connections
+def test_a_connection_is_kept_for_the_next_call(wire):
+    _, service = call(wire, lambda heard: wire.raw("x"), calls=5)
+    assert [heard.connection for heard in service.heard] == [1, 1, 1, 1, 1]
+
+
+def test_a_connection_is_not_kept_after_connection_close(wire):
+    _, service = call(wire, lambda heard: wire.raw("x", connection="close"), calls=3)
+    assert [heard.connection for heard in service.heard] == [1, 2, 3]
+
+
+def test_a_kept_connection_that_went_stale_is_replaced_without_a_failure(wire):
+    def hang_up(heard):
+        return heard.connection > 1
+
+    # The first connection answers once and is closed; the second call must not notice.
+    response, service = call(wire, lambda heard: wire.raw("x"), calls=2, after=hang_up)
+    assert response.body == b"x"
+    assert [heard.connection for heard in service.heard] == [1, 2]
+
+
+def test_a_connection_closed_on_arrival_of_the_second_request_is_replaced_once(wire):
+    def answer(heard):
+        return said(b"") if len(service_calls := seen) == 1 and not service_calls.append(heard) else keep(heard)
+
+    seen: list[object] = []
+
+    def keep(heard):
+        seen.append(heard)
+        return wire.raw("x")
+
+    response, service = call(wire, answer, calls=2)
+    assert response.body == b"x"
+    assert [heard.connection for heard in service.heard] == [1, 1, 2]
+
+
+def test_a_new_connection_closed_without_an_answer_is_not_tried_twice(wire):
+    failed, service = call(wire, lambda heard: said(b""))
+    assert (failed.code, len(service.heard)) == ("truncated", 1)
+
+
+def test_bytes_nobody_asked_for_never_become_the_next_answer(wire):
+    def answer(heard):
+        return wire.raw("mine") + (wire.raw("planted") if heard.connection == 1 else b"")
+
+    response, service = call(wire, answer, calls=2)
+    assert response.body == b"mine"
+    assert [heard.connection for heard in service.heard] == [1, 2]
+
+
+def test_a_call_that_was_cut_does_not_leave_its_answer_to_the_next(wire):
+    async def late(heard, writer):
+        await asyncio.sleep(0.3)
+        writer.write(wire.raw("late"))
+        await writer.drain()
+
+    async def go():
+        answers = iter([late])
+        async with wire.listening(lambda heard: next(answers, wire.raw("prompt"))) as service:
+            async with Egress(wire.loopback) as egress:
+                first = await attempt(egress, service.url, 0.1, {})
+                second = await attempt(egress, service.url, 5, {})
+                await asyncio.sleep(0.4)
+                third = await attempt(egress, service.url, 5, {})
+                return first.code, second.text, third.text
+
+    assert asyncio.run(go()) == ("timeout", "prompt", "prompt")
+
+
+def test_calls_side_by_side_get_their_own_answers(wire):
+    async def go():
+        async def echo(heard, writer):
+            await asyncio.sleep(0.001 * (len(heard.body) % 3))
+            writer.write(wire.raw(heard.body))
+            await writer.drain()
+
+        async with wire.listening(lambda heard: echo) as service, Egress(wire.loopback) as egress:
+
+            async def one(place):
+                sent = f"text {place}".encode() * (place % 7 + 1)
+                return sent, (await egress.send("POST", service.url, content=sent, timeout_s=10)).body
+
+            pairs = await asyncio.gather(*(one(place) for place in range(300)))
+            return pairs
+
+    assert all(sent == got for sent, got in asyncio.run(go()))
+
+
+def test_the_transport_serves_httpx_itself(wire):
+    async def go():
+        async with wire.listening(lambda heard: wire.as_json({"a": 1})) as service, Egress(wire.loopback) as egress:
+            async with httpx.AsyncClient(transport=egress.transport, trust_env=False) as client:
+                return (await client.get(service.url)).json()
+
+    assert asyncio.run(go()) == {"a": 1}
+
+
+def test_proxies_of_the_environment_play_no_part(wire, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    response, service = call(wire, lambda heard: wire.raw("direct"))
+    assert (response.text, service.heard[0].target[:1]) == ("direct", "/")
+
+
+def test_nothing_is_logged_with_a_secret_in_it(wire, caplog):
+    with caplog.at_level(logging.DEBUG):
+        call(wire, lambda heard: wire.raw(status="500 X"))
+        call(wire, lambda heard: said(b"\x00"))
+    assert SECRET not in caplog.text

@@ -1,0 +1,53 @@
+"""What services say about when to come back."""
+
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from workers.egress import RETRY_AFTER_CAP_S, parse_retry_after, should_retry
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"retry-after": " 0 "}, 0.0),
+        ({"Retry-After": "1.5"}, 1.5),
+        ({"Retry-After": "Sun, 01 Mar 2026 12:00:30 GMT"}, 30.0),
+        ({"Retry-After": "Sunday, 01-Mar-26 12:00:30 GMT"}, 30.0),
+        ({"Retry-After": "Sun, 01 Mar 2026 12:00:30 -0000"}, 30.0),
+        ({"Retry-After": "Sun, 01 Mar 2026 13:00:30 +0100"}, 30.0),
+        ({"Retry-After": "Sun, 01 Mar 2026 11:00:00 GMT"}, 0.0),
+        ({"retry-after-ms": "1500"}, 1.5),
+        ({"retry-after-ms": "1500", "Retry-After": "9"}, 1.5),
+        ({"retry-after-ms": "soon", "Retry-After": "9"}, 9.0),
+        ({"Retry-After": "999999999"}, 999999999.0),
+    ],
+)
+def test_seconds_dates_and_milliseconds_are_understood(said, seconds):
+    assert parse_retry_after(httpx.Headers(said), NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    "said", ["", "soon", "-5", "nan", "inf", "1e9", "٧", "9" * 400, "Sun, 99 Mar 2026 12:00:30 GMT", "0x10", "5, 6"]
+)
+def test_garbage_says_nothing(said):
+    headers = {"retry-after": said}
+    assert parse_retry_after(headers, NOW) is None
+
+
+def test_nothing_said_is_nothing():
+    assert parse_retry_after({}, NOW) is None
+    assert should_retry({}) is None
+
+
+def test_the_cap_is_five_minutes():
+    assert RETRY_AFTER_CAP_S == 300
+
+
+@pytest.mark.parametrize(("said", "meant"), [("true", True), ("FALSE", False), ("maybe", None)])
+def test_the_word_on_retrying_is_read(said, meant):
+    assert should_retry({"x-should-retry": said}) is meant

@@ -1,0 +1,299 @@
+"""Puts a session's probes to a target: batches, concurrency, retries, budget — and keeps the order.
+
+The experiment decides what to ask and the ledger keeps what was answered; this module only gets
+the answers. It stops for four reasons, each an exception `workers.run_job` turns into an end of
+the job: `Stopped`, `TargetUnavailable`, `TargetRefused` and whatever the ledger raises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from assay.experiment import Session
+from assay.measurement import BUDGET
+from assay.model import Failure, Finding, Observation, Probe, Reply
+from workers.egress import RETRY_AFTER_CAP_S, CallFailed
+from workers.targets.adapter import Adapter, Limits
+
+FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
+"""Failures that no other probe of the job would escape."""
+
+
+class TargetUnavailable(Exception):
+    """The target failed so often that asking on would be pointless for now."""
+
+    def __init__(self, failure: CallFailed) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+class TargetRefused(Exception):
+    """The target (or our own guard) refused for a reason that will not go away."""
+
+    def __init__(self, failure: CallFailed) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An observation with what it took to get it."""
+
+    observation: Observation
+    attempts: int
+    elapsed_ms: int
+
+
+class Ledger(Protocol):
+    """Where answers are kept. `record` blocks and is called from a thread, one at a time."""
+
+    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
+        """Keep answers for good, and count `calls` more; raise if the job is no longer ours."""
+        ...
+
+
+class Pace:
+    """A generic cell rate: calls start at least ``1 / rate`` seconds apart, with no burst."""
+
+    def __init__(self, per_second: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._gap = 1.0 / per_second if per_second else 0.0
+        self._clock, self._next = clock, 0.0
+
+    def wait_s(self) -> float:
+        """Book the next place and say how long to wait for it."""
+        now = self._clock()
+        start = max(now, self._next)
+        self._next = start + self._gap
+        return start - now
+
+
+class Breaker:
+    """Opens after `consecutive` lost calls, or when more than half of the last `window` were lost."""
+
+    def __init__(self, consecutive: int = 20, window: int = 50) -> None:
+        self._consecutive, self._window = consecutive, window
+        self._streak = 0
+        self._recent: deque[bool] = deque(maxlen=window)
+
+    def lost(self) -> bool:
+        """Count a call that failed for good after its retries; return whether to give up."""
+        self._streak += 1
+        self._recent.append(True)
+        full = len(self._recent) == self._window
+        return self._streak >= self._consecutive or (full and 2 * sum(self._recent) > self._window)
+
+    def answered(self) -> None:
+        """Count a call that was answered."""
+        self._streak = 0
+        self._recent.append(False)
+
+
+@dataclass
+class Budget:
+    """Calls a job may still make, retries included."""
+
+    max_calls: int
+    spent: int = 0
+
+    def take(self) -> bool:
+        """Spend one call, if there is one left."""
+        if self.spent >= self.max_calls:
+            return False
+        self.spent += 1
+        return True
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often one question is asked, and how long is waited in between (full jitter).
+
+    Before retry n a call waits between 0 and ``min(cap_s, backoff_s * 2**n)`` seconds, or as long as
+    the target asks, but never longer than `RETRY_AFTER_CAP_S`.
+    """
+
+    attempts: int = 6
+    backoff_s: float = 0.5
+    cap_s: float = 60.0
+
+    def delay_s(self, failed: CallFailed, attempt: int, rng: np.random.Generator) -> float:
+        """Choose the pause after the given attempt (the first is 1)."""
+        if failed.retry_after_s is not None:
+            return min(failed.retry_after_s, RETRY_AFTER_CAP_S)
+        return float(rng.uniform(0, min(self.cap_s, self.backoff_s * 2**attempt)))
+
+
+@dataclass
+class Driver:
+    """Asks what a session misses until it has a finding.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        The target.
+    limits : Limits
+        Calls at a time and a second.
+    budget : Budget
+        Calls the job may still make.
+    ledger : Ledger
+        Keeps the answers; written every `flush_replies` answers or `flush_s` seconds.
+    job : str
+        Names the job in idempotency keys.
+    rng : Generator
+        For the jitter of retries; it has no influence on the rating.
+    """
+
+    adapter: Adapter
+    limits: Limits
+    budget: Budget
+    ledger: Ledger
+    job: str
+    rng: np.random.Generator
+    patience: Patience = field(default_factory=Patience)
+    expected: int = 0
+    flush_replies: int = 20
+    flush_s: float = 1.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    breaker: Breaker = field(default_factory=Breaker)
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(self.limits.requests_per_second)
+        self._unwritten: list[Answered] = []
+        self._filled = asyncio.Event()
+        self._reported = self.budget.spent
+        self._writer: asyncio.Task[None] | None = None
+
+    async def run(self, session: Session) -> Finding:
+        """Drive a session to its finding; whatever was answered is in the ledger when this ends.
+
+        Raises
+        ------
+        TargetUnavailable, TargetRefused
+            If asking on is pointless.
+        Exception
+            Whatever the ledger raised.
+        """
+        self._writer = asyncio.create_task(self._write_regularly())
+        try:
+            while session.finding is None:
+                self._put([Answered(copy, 0, 0) for copy in session.unrecorded])
+                await self._ask(session)
+                session.advance()
+        finally:
+            self._writer.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._writer
+            await self._write()
+        return session.finding
+
+    async def _ask(self, session: Session) -> None:
+        """Get an answer for everything the session misses, `concurrency` calls at a time."""
+        missing = session.missing
+        if not missing:
+            return
+        self.expected = max(self.expected, session.asked + len(missing))
+        calls = self._calls(missing)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.limits.concurrency, len(missing))):
+                    group.create_task(self._work(calls, session))
+        except BaseExceptionGroup as several:  # the callers know single errors
+            raise first_error(several) from None
+
+    def _calls(self, probes: Sequence[Probe]) -> Iterator[list[Probe]]:
+        """Group probes that may share a call, in order."""
+        limit = self.adapter.batch_limit
+        if limit <= 1:
+            yield from ([probe] for probe in probes)
+            return
+        groups: dict[object, list[Probe]] = {}
+        for probe in probes:
+            group = groups.setdefault(self.adapter.group_key(probe.ask), [])
+            group.append(probe)
+            if len(group) == limit:
+                yield groups.pop(self.adapter.group_key(probe.ask))
+        yield from groups.values()
+
+    async def _work(self, calls: Iterator[list[Probe]], session: Session) -> None:
+        for probes in calls:
+            start = time.monotonic()
+            replies, attempts = await self._call(probes)
+            elapsed_ms = round(1000 * (time.monotonic() - start))
+            answers = []
+            for probe, reply in zip(probes, replies, strict=True):
+                made = session.accept(probe, reply)
+                answers.append(Answered(made[0], attempts, elapsed_ms))
+                answers += [Answered(copy, 0, 0) for copy in made[1:]]
+            self._put(answers)
+
+    async def _call(self, probes: Sequence[Probe]) -> tuple[Sequence[Reply], int]:
+        """Make one call with its retries; a call lost for good answers with its failure."""
+        key = f"{self.job}:{probes[0].unit}"
+        for attempt in range(1, self.patience.attempts + 1):
+            if (wait_s := self._pace.wait_s()) > 0:
+                await self.sleep(wait_s)
+            if not self.budget.take():
+                failure = Failure(BUDGET, f"the job's max_calls ({self.budget.max_calls}) were used up")
+                return [Reply(failure=failure)] * len(probes), attempt - 1
+            try:
+                replies = await self.adapter.answer([probe.ask for probe in probes], idempotency_key=key)
+            except CallFailed as failed:
+                if failed.code in FINAL:
+                    raise TargetRefused(failed) from failed
+                if failed.retriable and attempt < self.patience.attempts:
+                    await self.sleep(self.patience.delay_s(failed, attempt, self.rng))
+                    continue
+                if self.breaker.lost():
+                    raise TargetUnavailable(failed) from failed
+                return [Reply(failure=Failure(failed.code, str(failed)))] * len(probes), attempt
+            self.breaker.answered()
+            return replies, attempt
+        raise AssertionError("the last try returns or raises")  # pragma: no cover
+
+    def _put(self, answers: Sequence[Answered]) -> None:
+        """Queue answers for the ledger; fail here if it has failed."""
+        if self._writer is not None and self._writer.done():
+            self._writer.result()
+        self._unwritten += answers
+        if len(self._unwritten) >= self.flush_replies:
+            self._filled.set()
+
+    async def _write_regularly(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.flush_s):
+                    await self._filled.wait()
+            await self._write()
+
+    async def _write(self) -> None:
+        """Write what is queued; a write that has begun is finished even when we are cancelled."""
+        self._filled.clear()
+        answers, self._unwritten = self._unwritten, []
+        if not answers:
+            return
+        writing = asyncio.ensure_future(
+            asyncio.to_thread(self.ledger.record, answers, calls=self._unreported(), expected=self.expected)
+        )
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await writing
+            raise
+
+    def _unreported(self) -> int:
+        """Count the calls made since the ledger was last told."""
+        calls, self._reported = self.budget.spent - self._reported, self.budget.spent
+        return calls
+
+
+def first_error(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Find the first single exception in a group, which may hold groups."""
+    one = several.exceptions[0]
+    return first_error(one) if isinstance(one, BaseExceptionGroup) else one

@@ -1,0 +1,40 @@
+"""The only way out: guarded addresses, total deadlines, capped answers, typed failures.
+
+`Egress.send` makes one call; everything that can go wrong with it is a `CallFailed` whose code is
+in `CODES`. Nothing else in Assay opens a connection to a service, except the library behind
+`workers.targets.deep_translator`.
+"""
+
+from __future__ import annotations
+
+from workers.egress.addresses import SPECIAL, Address, Network, why_denied
+from workers.egress.calls import RESPONSE_CAP, Egress, Response
+from workers.egress.connection import HEADER_CAP
+from workers.egress.failures import CODES, RETRIABLE_STATUSES, AddressRefused, CallFailed, Code
+from workers.egress.guard import Guard, Place, read_place, refuse_url
+from workers.egress.transport import GuardedTransport
+from workers.egress.waiting import RETRY_AFTER_CAP_S, parse_retry_after, should_retry
+
+__all__ = [
+    "CODES",
+    "HEADER_CAP",
+    "RESPONSE_CAP",
+    "RETRIABLE_STATUSES",
+    "RETRY_AFTER_CAP_S",
+    "SPECIAL",
+    "Address",
+    "AddressRefused",
+    "CallFailed",
+    "Code",
+    "Egress",
+    "Guard",
+    "GuardedTransport",
+    "Network",
+    "Place",
+    "Response",
+    "parse_retry_after",
+    "read_place",
+    "refuse_url",
+    "should_retry",
+    "why_denied",
+]

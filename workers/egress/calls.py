@@ -1,0 +1,212 @@
+"""Calling out: one request, one deadline, one whole answer or one `CallFailed`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NoReturn, Self
+
+import httpx
+
+from assay import __version__
+from workers.egress.addresses import Network
+from workers.egress.failures import RETRIABLE_STATUSES, AddressRefused, CallFailed
+from workers.egress.guard import Place, Resolve, read_place, resolve
+from workers.egress.transport import Dial, GuardedTransport, dial
+from workers.egress.waiting import parse_retry_after, should_retry
+
+RESPONSE_CAP = 1024 * 1024
+"""Bytes of body that are read unless an `Egress` is made with another cap."""
+
+STANDING_HEADERS = {
+    "Accept": "application/json, */*;q=0.1",
+    "Accept-Encoding": "identity",  # a compressed body is a bomb until it is unpacked
+    "User-Agent": f"assay/{__version__}",
+}
+
+QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by services that are paid in advance
+QUOTA_MARKS = (b"insufficient_quota", b"billing_hard_limit_reached", b"billing_not_active")
+"""Words in the body of a 429 or 403 that mean "pay", not "wait" (OpenAI and what speaks like it)."""
+
+HINTS: Mapping[int, str] = {
+    400: "it did not understand the request; check the protocol, the settings and the languages",
+    404: "nothing is there; check the base_url",
+    405: "it does not take this kind of request there; check the protocol and the base_url",
+    413: "the text is too long for it",
+    415: "it wants another kind of body; check the protocol",
+    422: "it did not understand the request; check the protocol, the settings and the languages",
+    429: "it was asked too often; lower the target's limits",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A whole answer with a 2xx status.
+
+    Attributes
+    ----------
+    status : int
+    headers : httpx.Headers
+        Ignore case.
+    body : bytes
+    place : str
+        Host (and port), for messages.
+    """
+
+    status: int
+    headers: httpx.Headers
+    body: bytes
+    place: str
+
+    @property
+    def text(self) -> str:
+        """The body as text: UTF-8, whatever the headers say, with replacements for what is not."""
+        return self.body.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """Read the body as JSON.
+
+        Raises
+        ------
+        CallFailed
+            ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON (NaN and
+            infinity are not).
+        """
+        try:
+            return json.loads(self.body, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            page = self.body.lstrip()[:1] == b"<" or "html" in self.headers.get("content-type", "")
+        if page:
+            raise CallFailed(
+                "garbage",
+                f"{self.place} answered with a web page instead of JSON; check the base_url, it may be the website's",
+                status=self.status,
+            )
+        raise CallFailed("bad-json", f"{self.place} answered something that is not JSON", status=self.status)
+
+
+class Egress:
+    """The one way out. Use as an asynchronous context manager, within one event loop.
+
+    Parameters
+    ----------
+    allow : sequence of network
+        What the operator allows beside public addresses.
+    response_cap : int
+        Most bytes of body that are read of an answer.
+    resolve, dial, trust
+        As of `GuardedTransport`.
+    now : callable
+        The present, with a time zone; for services that say *when* to come back.
+    scraping : bool
+        Whether the operator lets libraries call public web pages on their own, beside the guard
+        (`workers.targets.deep_translator`).
+    """
+
+    def __init__(
+        self,
+        allow: Sequence[Network] = (),
+        *,
+        response_cap: int = RESPONSE_CAP,
+        resolve: Resolve = resolve,
+        dial: Dial = dial,
+        trust: ssl.SSLContext | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        scraping: bool = False,
+    ) -> None:
+        self.allow, self.scraping = tuple(allow), scraping
+        self.transport = GuardedTransport(allow, response_cap=response_cap, resolve=resolve, dial=dial, trust=trust)
+        self._now = now
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.transport.aclose()
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        content: bytes = b"",
+        timeout_s: float,
+        retriable: Container[int] = RETRIABLE_STATUSES,
+    ) -> Response:
+        """Make one call. Redirects, cookies, proxies and the environment play no part in it.
+
+        Parameters
+        ----------
+        method, url, headers, content
+            The request. `Host`, lengths and `Accept-Encoding` are set here.
+        timeout_s : float
+            Deadline for everything from resolving the name to the last byte.
+        retriable : container of int
+            Statuses after which asking again may help.
+
+        Raises
+        ------
+        CallFailed
+            With a code of `CODES`, unless the answer is whole and its status 2xx.
+        """
+        place = _read_place(url)
+        request = _request(method, url, headers or {}, content)
+        if request is None:
+            raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
+        try:
+            async with asyncio.timeout(timeout_s):
+                received = await self.transport.call(request)
+        except TimeoutError:
+            raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
+        response = Response(received.status, httpx.Headers(received.headers), received.body, str(place))
+        if not 200 <= response.status < 300:
+            raise self._failure(response, retriable)
+        return response
+
+    def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:
+        """Say what a status that is no success means."""
+        status, place = response.status, response.place
+        if status < 400:
+            return CallFailed(
+                "redirect", f"{place} redirects elsewhere (HTTP {status}); give the address it leads to", status=status
+            )
+        if status in QUOTA_STATUSES or (status in {403, 429} and any(mark in response.body for mark in QUOTA_MARKS)):
+            return CallFailed("quota", f"the account at {place} is used up (HTTP {status})", status=status)
+        if status in {401, 403}:
+            return CallFailed(
+                "auth", f"{place} refused access (HTTP {status}); the key is missing, wrong or banned", status=status
+            )
+        said = should_retry(response.headers)
+        hint = f": {HINTS[status]}" if status in HINTS else ""
+        return CallFailed(
+            f"http-{status}",
+            f"{place} answered with HTTP status {status}{hint}",
+            retriable=status in retriable if said is None else said,
+            retry_after_s=parse_retry_after(response.headers, self._now()),
+            status=status,
+        )
+
+
+def _read_place(url: str) -> Place:
+    try:
+        return read_place(url)
+    except AddressRefused as refused:
+        message = str(refused)
+    raise CallFailed("refused-address", message)
+
+
+def _request(method: str, url: str, headers: Mapping[str, str], content: bytes) -> httpx.Request | None:
+    """Build a request, or ``None`` if its parts cannot be written (such errors quote the parts)."""
+    try:
+        return httpx.Request(method, url, headers={**STANDING_HEADERS, **headers}, content=content)
+    except (httpx.InvalidURL, UnicodeError):
+        return None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)

@@ -1,0 +1,95 @@
+"""How a call can fail: one exception, one table of fixed codes.
+
+A code is kept in ledgers and shown in ratings, so it never changes its meaning. A message is for
+people: it names the host and the remedy, and never holds a secret, a body or a query string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from assay.errors import SpecificationError
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a failure code says, and whether asking again may help."""
+
+    meaning: str
+    retriable: bool
+
+
+CODES: Mapping[str, Code] = MappingProxyType(
+    {
+        # before anything was sent
+        "refused-address": Code("our own guard refused the address", False),
+        "connect": Code("no connection: the name has no address, or nothing listens there", True),
+        "tls": Code("the certificate or the handshake is not to be trusted", False),
+        # while waiting
+        "timeout": Code("the whole answer did not come within the call's deadline", True),
+        "truncated": Code("the connection ended before the answer did", True),
+        "too-large": Code("the answer or its headers exceed what we read", False),
+        "encoded-body": Code("the body is compressed although we asked for it plain", False),
+        "garbage": Code("what came is not HTTP, or a web page where data was expected", True),
+        # what the status says
+        "redirect": Code("a 3xx: redirects are not followed", False),
+        "auth": Code("401 or 403: the key is missing, wrong or not allowed", False),
+        "quota": Code("the account's allowance is used up; waiting a little does not help", False),
+        "http-<status>": Code("any other status that is no success; 408, 425, 429 and most 5xx are retried", False),
+        # what the body says
+        "bad-json": Code("the body is not JSON", True),
+        "wrong-shape": Code("JSON, but not of the form the protocol promises", False),
+        "wrong-count": Code("another number of answers than questions", False),
+        "declined": Code("the service chose not to answer this question", False),
+        "cut-short": Code("the service says that it stopped before the end", False),
+        "unsupported": Code("the service, the language or the text cannot be used this way", False),
+    }
+)
+"""Every code a `CallFailed` or a target's `Failure` can have."""
+
+RETRIABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class CallFailed(Exception):
+    """A call brought no usable answer.
+
+    Parameters
+    ----------
+    code : str
+        A key of `CODES`, or ``http-`` and the status.
+    message : str
+        For people; no secret, no body, no query string.
+    retriable : bool, optional
+        Whether the same call may succeed later. Left out: what `CODES` says.
+    retry_after_s : float, optional
+        Seconds the service asked us to wait; callers cap it at `RETRY_AFTER_CAP_S`.
+    status : int, optional
+        The HTTP status, where there was one.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retriable: bool | None = None,
+        retry_after_s: float | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message, self.status, self.retry_after_s = code, message, status, retry_after_s
+        self.retriable = CODES[code].retriable if retriable is None else retriable
+
+    def __repr__(self) -> str:
+        return f"CallFailed({self.code!r}, {self.message!r}, retriable={self.retriable}, status={self.status})"
+
+
+class AddressRefused(SpecificationError):
+    """The URL leads, or may lead, somewhere Assay does not call."""
+
+    code = "refused-address"
+
+    def __init__(self, message: str, field: str | None = "base_url") -> None:
+        super().__init__(message, field)

@@ -1,0 +1,203 @@
+"""The guard against being sent to places inside: reads a URL, and judges where it leads.
+
+A URL is read once, strictly, into a `Place`; nothing else of it decides where we connect. Names
+are resolved once, when a connection is made, and every answer must be allowed (a mixed answer is
+the mark of an attack), then the literal address is dialled, so that no second answer is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
+
+from workers.egress.addresses import Address, Network, why_denied
+from workers.egress.failures import AddressRefused, CallFailed
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Gives the addresses of a host name for a port; raises `OSError` if it has none."""
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+MAX_URL = 2048
+
+_LOOPBACK: Sequence[Address] = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
+
+# A label may hold an underscore: real services have such names, and resolvers know them.
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.IGNORECASE)
+_URL = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
+_AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
+_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a URL leads: connections to the same place may be shared.
+
+    Attributes
+    ----------
+    host : str
+        A name in lower case without a final dot, or an address without brackets.
+    literal : IPv4Address or IPv6Address, optional
+        The address, where the URL names one.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    literal: Address | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def read_place(url: str) -> Place:
+    """Read where a URL leads, and refuse every spelling that two readers could read differently.
+
+    Raises
+    ------
+    AddressRefused
+        Saying what is wrong with the URL; it never repeats more of it than the host.
+    """
+    if len(url) > MAX_URL:
+        raise AddressRefused(f"the URL has {len(url)} characters; at most {MAX_URL} are taken")
+    if any(character <= " " or character in "\\\x7f" or "\x80" <= character <= "\xa0" for character in url):
+        raise AddressRefused("the URL holds a space, a control character or a backslash; percent-encode it")
+    parts = _URL.fullmatch(url)
+    if parts is None or parts["scheme"].lower() not in DEFAULT_PORTS:
+        raise AddressRefused("the URL must begin with http:// or https:// and a host")
+    if "@" in parts["authority"]:
+        raise AddressRefused("the URL holds a user name or password; give the key as the target's secret instead")
+    authority = _AUTHORITY.fullmatch(parts["authority"])
+    if authority is None or not authority["host"]:
+        raise AddressRefused("the URL names no host, or its port is no number")
+    scheme = parts["scheme"].lower()
+    port = int(authority["port"][:6]) if authority["port"] else DEFAULT_PORTS[scheme]
+    if not 1 <= port <= 65535:
+        raise AddressRefused("the URL's port must lie between 1 and 65535")
+    return _place(scheme, authority["host"], port)
+
+
+def _place(scheme: str, host: str, port: int) -> Place:
+    """Read a host: a bracketed IPv6 address, a dotted IPv4 address or a name, and nothing between."""
+    if host.startswith("["):
+        try:
+            long = IPv6Address(host[1:-1])
+        except AddressValueError:
+            raise AddressRefused("what stands in brackets is not an IPv6 address") from None
+        if long.scope_id is not None:
+            raise AddressRefused("the address names a network interface (%); write it without one")
+        return Place(scheme, str(long), port, long)
+    host = host.removesuffix(".").lower()
+    if not _NAME.fullmatch(host) or len(host) > 253:
+        raise AddressRefused("the host is not a name in plain ASCII; write an international name in its xn-- form")
+    if _NUMERIC.fullmatch(host.rsplit(".", 1)[-1]):  # what ends in a number is an address to some readers
+        try:
+            return Place(scheme, host, port, IPv4Address(host))
+        except AddressValueError:
+            raise AddressRefused("the host is an address in an unusual spelling; write it as four numbers") from None
+    return Place(scheme, host, port)
+
+
+def refuse_url(url: str, allow: Sequence[Network]) -> None:
+    """Check what can be checked of a URL without asking for addresses (when a job is posted).
+
+    Parameters
+    ----------
+    url : str
+        A target's base URL, or a webhook's.
+    allow : sequence of network
+        What the operator allows beside public addresses.
+
+    Raises
+    ------
+    AddressRefused
+        With ``field`` ``"base_url"``.
+    """
+    place = read_place(url)
+    fixed = _fixed_addresses(place)
+    if fixed and not _permitted(fixed, allow):
+        what = why_denied(fixed[0], allow)
+        raise AddressRefused(
+            f"{place.host} is not a public address ({what}); an operator can allow it with ASSAY_EGRESS_ALLOW"
+        )
+
+
+def _fixed_addresses(place: Place) -> Sequence[Address]:
+    """Addresses that need no resolver: a literal one, and those of ``localhost`` (RFC 6761, section 6.3)."""
+    if place.literal is not None:
+        return (place.literal,)
+    return _LOOPBACK if place.host == "localhost" or place.host.endswith(".localhost") else ()
+
+
+def _permitted(addresses: Sequence[Address], allow: Sequence[Network]) -> list[Address]:
+    return [address for address in addresses if why_denied(address, allow) is None]
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """Ask the system's resolver for the addresses of a name."""
+    answers = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(answer[4][0]) for answer in answers))
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Decides which addresses a place may be dialled at.
+
+    Parameters
+    ----------
+    allow : sequence of network
+        What the operator allows beside public addresses.
+    resolve : callable
+        Asks for the addresses of a name.
+    """
+
+    allow: Sequence[Network]
+    resolve: Resolve = resolve
+
+    async def addresses(self, place: Place) -> list[Address]:
+        """Give the addresses to dial, in the resolver's order; never an empty list.
+
+        Raises
+        ------
+        CallFailed
+            ``refused-address`` if any answer is denied, ``connect`` if there is none.
+        """
+        if fixed := _fixed_addresses(place):
+            if permitted := _permitted(fixed, self.allow):
+                return permitted
+            raise self._refusal(place, why_denied(fixed[0], self.allow))
+        try:
+            answers = [ip_address(answer) for answer in await self.resolve(place.host, place.port)]
+        except (OSError, ValueError):  # ValueError: an answer that is no address, a name IDNA refuses
+            raise CallFailed("connect", f"the host name {place.host} could not be resolved") from None
+        if not answers:
+            raise CallFailed("connect", f"the host name {place.host} has no address")
+        for answer in answers:
+            if what := why_denied(answer, self.allow):
+                raise self._refusal(place, what)
+        return answers
+
+    def check_peer(self, place: Place, peer: object) -> None:
+        """Make sure that who answered the dial is somebody we may talk to.
+
+        Raises
+        ------
+        CallFailed
+            ``refused-address``, also if the peer is unknown.
+        """
+        try:
+            what = why_denied(ip_address(str(peer)), self.allow)
+        except ValueError:
+            what = "an unknown peer"
+        if what:
+            raise self._refusal(place, what)
+
+    @staticmethod
+    def _refusal(place: Place, what: str | None) -> CallFailed:
+        # The address itself is not told: it would let callers map the network we stand in.
+        return CallFailed("refused-address", f"{place.host} leads to an address that is not public ({what})")

@@ -1,0 +1,58 @@
+"""Finds jobs that nobody is working on and rings for them (RELIABILITY, "The job engine").
+
+Runs in every API and worker process; an advisory lock lets one act at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+
+from store import jobs
+from store.database import Database
+from store.errors import StoreUnavailable
+
+log = structlog.get_logger()
+
+
+def reconcile(database: Database, ring: Callable[[str], None]) -> int:
+    """Dispatch every due job once; return how many."""
+    with database.write() as connection:
+        if not jobs.reconciler_lock(connection):
+            return 0
+        for job_id in jobs.bury_poison(connection):
+            log.error("job buried after too many fruitless attempts", job=job_id)
+        due = jobs.due(connection)
+        jobs.mark_dispatched(connection, due)
+    for job_id in due:
+        ring(job_id)
+    return len(due)
+
+
+class Reconciler:
+    """Reconciles every `every_s` seconds in a thread, until closed."""
+
+    def __init__(self, database: Database, ring: Callable[[str], None], every_s: float) -> None:
+        self._database, self._ring, self._every_s = database, ring, every_s
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reconciler", daemon=True)
+
+    def start(self) -> None:
+        """Begin, with a first round at once."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop after the present round."""
+        self._done.set()
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                reconcile(self._database, self._ring)
+            except StoreUnavailable as unavailable:
+                log.warning("reconciler waits for the database", why=str(unavailable))
+            if self._done.wait(self._every_s):
+                return

@@ -1,0 +1,304 @@
+"""One job from claim to rating. Read this first, then `assay/experiment.py`.
+
+The database is the truth: the job is claimed under a fence, every answer is recorded under it, and
+whoever comes after a crash replays the record and asks only what is missing. However this function
+leaves, the row says what happened; a task queue only rings the bell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import structlog
+
+from assay.certificate import target_digest
+from assay.document import rating_document
+from assay.errors import AssayError
+from assay.experiment import Session, generator
+from assay.model import Kind, Observation, Reason
+from assay.verdict import METHODOLOGY_VERSION, rate
+from store import jobs, observations, targets
+from store.database import Database
+from store.errors import LeaseLost, SecretLost, SecretMoved, StoreUnavailable
+from store.jobs import Claim, Job, LedgerEntry
+from store.ratings import NewRating
+from store.secrets import Vault
+from store.settings import Settings
+from store.specification import dump_method, parse_method
+from workers.driver import Answered, Breaker, Budget, Driver, Patience, TargetRefused, TargetUnavailable
+from workers.egress import Egress
+from workers.heart import Heart, Stopped
+from workers.problems import problem
+from workers.targets import connect
+from workers.targets.adapter import Limits, Target
+from workers.targets.capability import TargetUnfit, examine
+
+log = structlog.get_logger()
+
+TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502", "http-503", "http-504", "http-429"})
+"""Failures that are forgotten, and so asked again, when the job rests."""
+
+
+def _nobody_asks(asked: int, expected: int) -> None:
+    """Ignore progress: the row tells it already."""
+
+
+@dataclass
+class Workplace:
+    """What a worker has at hand: the database, the vault, the settings, and a hook for progress."""
+
+    database: Database
+    vault: Vault
+    settings: Settings
+    on_progress: Callable[[int, int], None] = _nobody_asks
+    leaving: threading.Event = field(default_factory=threading.Event)
+
+
+def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
+    """Carry one job as far as it will go, and leave its row in a true state.
+
+    Parameters
+    ----------
+    job_id : str
+        The job to claim; nothing happens if it is not due or another worker has it.
+    workplace : Workplace
+        What the worker has at hand.
+    owner : str
+        Name of this worker, for the lease.
+    """
+    settings, database = workplace.settings, workplace.database
+    with database.write() as connection:
+        claim = jobs.claim(connection, job_id, owner, settings.lease_s)
+    if claim is None:
+        return
+    facts = log.bind(job=job_id, attempt=claim.job.attempt, fence=claim.fence)
+    facts.info("job claimed", kind=claim.job.kind)
+    try:
+        with Heart(
+            database,
+            claim,
+            lease_s=settings.lease_s,
+            every_s=settings.heartbeat_s,
+            leaving=workplace.leaving,
+        ) as heart:
+            asyncio.run(_carry_out(workplace, claim, heart))
+    except (TargetUnfit, TargetRefused, SecretLost, SecretMoved, AssayError) as unfit:
+        _fail(workplace, claim, problem(unfit))
+    except TargetUnavailable as unavailable:
+        _rest_or_fail(workplace, claim, unavailable)
+    except TimeoutError as late:
+        _fail(workplace, claim, problem(late))
+    except Stopped as stopped:
+        _leave(workplace, claim, stopped)
+    except LeaseLost:
+        facts.warning("lease lost")
+    except StoreUnavailable:
+        facts.exception("database unavailable; the lease will run out and the job will be resumed")
+    except Exception as unexpected:  # noqa: BLE001 - whatever it was, the row must say that the job ended
+        facts.exception("job failed unexpectedly")
+        _fail(workplace, claim, problem(unexpected))
+    else:
+        facts.info("job finished")
+
+
+async def _carry_out(workplace: Workplace, claim: Claim, heart: Heart) -> None:
+    """Do the work, until it is done, the deadline passes or the heart says stop."""
+    work = asyncio.ensure_future(_rate(workplace, claim) if claim.job.kind == "rating" else _probe(workplace, claim))
+    heart.on_stop(asyncio.get_running_loop(), work.cancel)
+    try:
+        async with asyncio.timeout(_seconds_left(claim)):
+            await work
+    except asyncio.CancelledError:
+        heart.raise_why()
+        raise
+
+
+async def _rate(workplace: Workplace, claim: Claim) -> None:
+    """The pipe: specification → experiment → answers → finding → rating → one transaction."""
+    job, database, settings = claim.job, workplace.database, workplace.settings
+    method = parse_method(job.experiment or {})
+    target = _target(workplace, claim)
+    async with _egress(settings) as egress:
+        adapter = connect(target, egress)
+        _stage(workplace, claim, "probing")
+        capability = await examine(adapter, _pairs(dump_method(method)))
+        _stage(workplace, claim, "asking")
+        session = Session(method.design(generator(job.seed)), lambda units: _recall(database, job.id, units))
+        driver = Driver(
+            capability.adapter,
+            target.limits,
+            Budget(job.max_calls, job.calls),
+            StoreLedger(workplace, claim),
+            job.id,
+            generator(job.attempt),
+            patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
+            expected=max(job.expected, method.expected_probes()),
+            flush_replies=settings.ledger_replies,
+            flush_s=settings.ledger_s,
+            breaker=Breaker(settings.breaker_failures, settings.breaker_window),
+        )
+        finding = await driver.run(session)
+    if not adapter.reproducible:
+        scraped = Reason("scraped-not-reproducible", {"protocol": adapter.protocol})
+        finding = replace(finding, reasons=(*finding.reasons, scraped))
+    document = rating_document(
+        rate(finding),
+        experiment=dump_method(method),
+        target=describe(job.target),
+        seed=job.seed,
+        calls=session.asked,
+        failed_calls=session.failed,
+        evidence_digest=session.evidence.head(),
+        visibility=job.visibility,
+    )
+    await asyncio.to_thread(_finish, workplace, claim, document)
+
+
+async def _probe(workplace: Workplace, claim: Claim) -> None:
+    """Try a target without rating it, and keep what was found as the job's result."""
+    job = claim.job
+    target = _target(workplace, claim)
+    async with _egress(workplace.settings) as egress:
+        capability = await examine(connect(target, egress), _pairs(job.experiment or {}))
+    with workplace.database.write() as connection:
+        jobs.finish_probe(connection, claim, capability.as_json())
+
+
+def _egress(settings: Settings) -> Egress:
+    """Open the way out that the operator allows."""
+    return Egress(settings.egress_networks, response_cap=settings.response_cap_bytes, scraping=settings.allow_scraping)
+
+
+def _target(workplace: Workplace, claim: Claim) -> Target:
+    """Build the target from the job's own snapshot, opening its secret."""
+    job = claim.job
+    described = job.target
+    return Target(
+        name=described["name"],
+        kind=Kind(described["kind"]),
+        protocol=described["protocol"],
+        base_url=described.get("base_url") or "",
+        settings=described.get("settings") or {},
+        secret=_secret(workplace, job),
+        limits=Limits(**(described.get("limits") or {})),
+    )
+
+
+def _secret(workplace: Workplace, job: Job) -> str | None:
+    """Open the secret sent with the job, or the one kept with its target."""
+    sealed, place = job.sealed_secret, job.id
+    if sealed is None and job.target_id is not None:
+        with workplace.database.read() as connection:
+            kept = targets.find(connection, job.target_id, job.tenant, removed=True)
+        sealed, place = (kept.sealed_secret, kept.id) if kept is not None else (None, place)
+    return workplace.vault.open(sealed, tenant=job.tenant, target=place, field="secret") if sealed else None
+
+
+def describe(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a target on its rating: what it is and where, with the digest it is known by."""
+    descriptor = {
+        "name": target["name"],
+        "kind": target["kind"],
+        "protocol": target["protocol"],
+        "url": target.get("base_url"),
+        "settings": target.get("settings") or {},
+    }
+    return {**descriptor, "digest": target_digest(descriptor)}
+
+
+def _pairs(experiment: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """List the language pairs an experiment will ask for."""
+    languages = experiment.get("languages") or ("es",)
+    there = [("en", language) for language in languages]
+    back = [(language, "en") for language in languages] if experiment.get("method") != "one-hop" else []
+    return there + back
+
+
+def _recall(database: Database, job_id: str, units: Sequence[str]) -> dict[str, Observation]:
+    with database.read() as connection:
+        return observations.recall(connection, job_id, units)
+
+
+def _seconds_left(claim: Claim) -> float:
+    """Count from the claim to the job's deadline; both are of the database's clock."""
+    now = claim.job.heartbeat_at or claim.job.created_at
+    return max(0.0, (claim.job.deadline_at - now) / 1000)
+
+
+def _stage(workplace: Workplace, claim: Claim, stage: str) -> None:
+    with workplace.database.write() as connection:
+        jobs.stage(connection, claim, stage)
+
+
+@dataclass
+class StoreLedger:
+    """Keeps answers in the database, under the claim's fence."""
+
+    workplace: Workplace
+    claim: Claim
+
+    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
+        """Keep some answers in one transaction and tell how far the job is."""
+        entries = [LedgerEntry(each.observation, each.attempts, each.elapsed_ms) for each in answers]
+        with self.workplace.database.write() as connection:
+            job = jobs.record(connection, self.claim, entries, calls=calls, expected=expected, stage="asking")
+        self.workplace.on_progress(job.asked, job.expected)
+
+
+def _finish(workplace: Workplace, claim: Claim, document: dict[str, Any]) -> None:
+    """Store the rating, the job's end and its notices together, or none of them."""
+    job = claim.job
+    rating = NewRating(
+        tenant=job.tenant,
+        target_id=job.target_id,
+        target=document["target"],
+        method=document["method"],
+        attribute=document["attribute"],
+        letter=document["letter"],
+        declared=document["declared"],
+        visibility=job.visibility,
+        document=document,
+        methodology_version=METHODOLOGY_VERSION,
+        request_digest=job.request_digest,
+        valid_for_s=workplace.settings.rating_valid_days * 86_400,
+    )
+    with workplace.database.write() as connection:
+        jobs.finish(connection, claim, rating, ("job.succeeded", "rating.published"))
+
+
+def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> None:
+    try:
+        with workplace.database.write() as connection:
+            jobs.fail(connection, claim, why)
+    except LeaseLost:
+        log.warning("lease lost", job=claim.job.id)
+    else:
+        log.info("job failed", job=claim.job.id, code=why["code"])
+
+
+def _rest_or_fail(workplace: Workplace, claim: Claim, unavailable: TargetUnavailable) -> None:
+    """Let the job rest while its target recovers; give up when the deadline would pass meanwhile."""
+    rest_s = workplace.settings.breaker_delay_s
+    if claim.job.kind == "probe" or _seconds_left(claim) <= rest_s:
+        _fail(workplace, claim, problem(unavailable))
+        return
+    with workplace.database.write() as connection:
+        observations.forget_failures(connection, claim, TRANSIENT)
+        jobs.release(connection, claim, delay_s=rest_s, charge_attempt=False)
+    log.warning("target unavailable; job rests", job=claim.job.id, code=unavailable.failure.code)
+
+
+def _leave(workplace: Workplace, claim: Claim, stopped: Stopped) -> None:
+    """End a stopped job: cancelled for good, or handed back for another worker."""
+    if stopped.why == "lease-lost":
+        return
+    with workplace.database.write() as connection:
+        if stopped.why == "cancelled":
+            jobs.cancel(connection, claim)
+        else:
+            jobs.release(connection, claim, charge_attempt=False)
+    log.info("job left", job=claim.job.id, why=stopped.why)

@@ -1,0 +1,237 @@
+"""The protocols Assay speaks: one list, and what is derived from it.
+
+A protocol is an adapter class (`workers.targets.adapter.Adapter`) made with ``(target, settings,
+egress)``. Others can add theirs through the entry-point group ``assay.protocols``; a name of this
+list cannot be taken over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from assay.errors import SpecificationError, UnknownName
+from assay.model import Kind
+from workers.egress import Egress, Network, refuse_url
+from workers.targets.adapter import Adapter, Limits, Target
+from workers.targets.apertium import Apertium
+from workers.targets.azure import Azure
+from workers.targets.custom import Custom
+from workers.targets.deep_translator import DeepTranslator
+from workers.targets.deepl import DeepL
+from workers.targets.google import Google
+from workers.targets.libretranslate import LibreTranslate
+from workers.targets.openai_chat import OpenAIChat
+from workers.targets.settings import TranslatorSettings, read_fields, settings_schema
+
+PROTOCOLS: tuple[type[Adapter], ...] = (
+    LibreTranslate,
+    Apertium,
+    DeepL,
+    Google,
+    Azure,
+    OpenAIChat,
+    DeepTranslator,
+    Custom,
+)
+"""The one list of protocols."""
+
+ENTRY_POINTS = "assay.protocols"
+
+_SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolInfo:
+    """What can be told about a protocol without a target.
+
+    Attributes
+    ----------
+    name, summary : str
+    kinds : frozenset of Kind
+        What services that speak it can be.
+    needs_url, needs_secret : bool
+        Whether a target must give them.
+    reproducible : bool
+        Whether the same questions can be expected to get the same answers again.
+    settings_type : type
+        A frozen dataclass: the settings it takes.
+    notes : tuple of str
+        Traps, for people.
+    """
+
+    name: str
+    summary: str
+    kinds: frozenset[Kind]
+    needs_url: bool
+    needs_secret: bool
+    reproducible: bool
+    settings_type: type
+    notes: tuple[str, ...]
+
+    def settings_schema(self) -> dict[str, Any]:
+        """JSON Schema of the settings."""
+        return settings_schema(self.settings_type)
+
+
+@cache
+def _adapters() -> Mapping[str, type[Adapter]]:
+    """Every adapter by its name; an installed one does not replace one of ours."""
+    added = {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
+    return {**added, **{each.protocol: each for each in PROTOCOLS}}
+
+
+def adapter_type(protocol: str) -> type[Adapter]:
+    """Find a protocol's adapter class.
+
+    Raises
+    ------
+    UnknownName
+        With ``field`` ``"protocol"``.
+    """
+    found = _adapters().get(protocol)
+    if found is None:
+        raise UnknownName("protocol", protocol, _adapters(), "protocol")
+    return found
+
+
+def protocols() -> tuple[ProtocolInfo, ...]:
+    """Tell about every protocol, in the list's order, added ones last."""
+    ours = {each.protocol: each for each in PROTOCOLS}
+    return tuple(
+        ProtocolInfo(
+            name,
+            each.summary,
+            each.kinds,
+            each.needs_url,
+            each.needs_secret,
+            each.reproducible,
+            each.settings_type,
+            each.notes,
+        )
+        for name, each in {**ours, **_adapters()}.items()
+    )
+
+
+def read_target(fields: Mapping[str, Any], secret: str | None = None) -> Target:
+    """Build a target from a request's fields, checking everything but where its URL leads.
+
+    Parameters
+    ----------
+    fields : mapping
+        ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``.
+        Without a field ``secret`` nothing is said about secrets: whoever asks keeps it elsewhere.
+    secret : str, optional
+        The key, where it is kept apart from the fields.
+
+    Raises
+    ------
+    SpecificationError
+        Naming the field to mend. The message never repeats a secret.
+    """
+    adapter = adapter_type(str(fields.get("protocol")))
+    kind = _kind(fields.get("kind"), adapter)
+    if not isinstance(fields.get("settings") or {}, Mapping) or not isinstance(fields.get("limits") or {}, Mapping):
+        raise SpecificationError("settings and limits must be objects", "settings")
+    base_url = str(fields.get("base_url") or "")
+    if adapter.needs_url and not base_url:
+        raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service", "base_url")
+    if base_url and not adapter.needs_url:
+        raise SpecificationError(
+            f"protocol {adapter.protocol} has addresses of its own; leave base_url out", "base_url"
+        )
+    settings = fields.get("settings") or {}
+    read: Any = read_fields(adapter.settings_type, settings, "settings")
+    if secret is not None or "secret" in fields:
+        secret = secret if secret is not None else fields["secret"]
+        _check_secret(secret, adapter)
+        if isinstance(read, TranslatorSettings):
+            read.check_secret(secret)
+    limits = read_fields(Limits, fields.get("limits") or {}, "limits")
+    name = str(fields.get("name") or adapter.protocol)
+    return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
+
+
+def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, scraping: bool = False) -> None:
+    """Refuse a target that could not be asked, as far as this can be known without calling it.
+
+    Parameters
+    ----------
+    target_fields : mapping
+        As of `read_target`.
+    allow : sequence of network
+        What the operator allows beside public addresses.
+    scraping : bool
+        Whether the operator allows scraped translators.
+
+    Raises
+    ------
+    SpecificationError
+        Naming the field: `UnknownName` for a protocol, `AddressRefused` for a URL.
+    """
+    target = read_target(target_fields)
+    if target.base_url:
+        if "?" in target.base_url or "#" in target.base_url:
+            raise SpecificationError(
+                "base_url must not have a query or a fragment: it is shown with the rating, and queries hold keys",
+                "base_url",
+            )
+        refuse_url(target.base_url, allow)
+    if target.protocol == DeepTranslator.protocol and not scraping:
+        raise SpecificationError(
+            "the operator of this service does not allow scraped translators; use the protocol of the service itself",
+            "protocol",
+        )
+
+
+def connect(target: Target, egress: Egress) -> Adapter:
+    """Make the adapter that puts questions to a target. Nothing is sent yet.
+
+    Raises
+    ------
+    SpecificationError
+        If the target's settings do not fit its protocol.
+    CallFailed
+        ``unsupported``, if the operator does not allow the protocol.
+    """
+    made: Any = adapter_type(target.protocol)
+    adapter: Adapter = made(target, read_fields(made.settings_type, target.settings, "settings"), egress)
+    return adapter
+
+
+def _kind(written: Any, adapter: type[Adapter]) -> Kind:
+    offered = tuple(str(kind) for kind in sorted(adapter.kinds))
+    try:
+        kind = Kind(written)
+    except ValueError:
+        raise UnknownName("kind of service", str(written), tuple(Kind), "kind") from None
+    if kind not in adapter.kinds:
+        raise SpecificationError(f"protocol {adapter.protocol} speaks to {', '.join(offered)}, not to {kind}", "kind")
+    return kind
+
+
+def _check_secret(secret: str | None, adapter: type[Adapter]) -> None:
+    if secret is None:
+        if adapter.needs_secret:
+            raise SpecificationError(f"protocol {adapter.protocol} needs a secret", "secret")
+    elif not isinstance(secret, str) or not _SECRET.fullmatch(secret):
+        raise SpecificationError("secret must be 1 to 4096 visible ASCII characters on one line", "secret")
+
+
+__all__ = [
+    "ENTRY_POINTS",
+    "PROTOCOLS",
+    "Adapter",
+    "Limits",
+    "ProtocolInfo",
+    "Target",
+    "adapter_type",
+    "check_target",
+    "connect",
+    "protocols",
+    "read_target",
+]

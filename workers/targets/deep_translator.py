@@ -1,0 +1,250 @@
+"""Public translators through the library deep-translator, which calls out by itself.
+
+The library has fixed public addresses, reads whole bodies without a cap, knows no deadline and
+heeds proxy variables, and the pages behind it have terms of use. So an operator has to allow it
+(`Egress(scraping=True)`), it takes no `base_url`, and no address of a request ever reaches it.
+
+A shared instance mixes its callers' texts up, so every call makes its own, in one of few threads.
+A thread that hangs is left to itself when the deadline passes, and keeps its place until it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from assay.errors import SpecificationError, UnknownName
+from assay.model import Ask, Failure, Kind, Reply
+from workers.egress import CallFailed, Egress
+from workers.targets.adapter import Target
+from workers.targets.settings import TranslatorSettings
+
+THREADS = 8
+"""Calls under way at a time, whatever the target's limits say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A class of the library that still translates text.
+
+    Attributes
+    ----------
+    name : str
+        The class.
+    keys : tuple of str
+        Arguments the secret goes to; several are given as ``first:second``.
+    longest : int
+        Characters it takes.
+    options : mapping
+        Further arguments.
+    codes : mapping
+        Its own spelling of languages.
+    """
+
+    name: str
+    keys: tuple[str, ...] = ()
+    longest: int = 5000
+    options: Mapping[str, Any] = field(default_factory=dict)
+    codes: Mapping[str, str] = field(default_factory=dict)
+
+
+# deep-translator 1.11.4, read class by class.
+TRANSLATORS: Mapping[str, Entry] = {
+    "google": Entry("GoogleTranslator", longest=4999, codes={"zh": "zh-CN", "he": "iw", "jv": "jw"}),
+    "my-memory": Entry(
+        "MyMemoryTranslator",
+        longest=499,
+        codes={
+            "en": "en-GB", "es": "es-ES", "fr": "fr-FR", "de": "de-DE", "it": "it-IT", "pt": "pt-PT", "nl": "nl-NL",
+            "pl": "pl-PL", "ru": "ru-RU", "uk": "uk-UA", "cs": "cs-CZ", "ro": "ro-RO", "hu": "hu-HU", "tr": "tr-TR",
+            "fi": "fi-FI", "sv": "sv-SE", "da": "da-DK", "el": "el-GR", "bg": "bg-BG", "ca": "ca-ES", "gl": "gl-ES",
+            "eu": "eu-ES", "ar": "ar-SA", "he": "he-IL", "hi": "hi-IN", "zh": "zh-CN", "ja": "ja-JP", "ko": "ko-KR",
+        },
+    ),
+    "libre": Entry("LibreTranslator", ("api_key",), options={"use_free_api": False}),
+    "microsoft": Entry("MicrosoftTranslator", ("api_key",)),
+    "baidu": Entry("BaiduTranslator", ("appid", "appkey"), codes={"es": "spa", "fr": "fra", "ja": "jp", "ko": "kor"}),
+    "qcri": Entry("QcriTranslator", ("api_key",)),
+}  # fmt: skip
+
+WITHDRAWN: Mapping[str, str] = {
+    "deepl": "it uses a way to log in that DeepL has withdrawn; use the protocol deepl",
+    "yandex": "it uses version 1.5 of Yandex's interface, which was shut down",
+    "papago": "it uses an interface that Naver has closed",
+    "chat-gpt": "it needs an old release of another library; use the protocol openai-chat",
+    "linguee": "it is a dictionary: it takes words, not sentences",
+    "pons": "it is a dictionary: it takes words, not sentences",
+}
+"""Classes of the library that do not translate text (any more), and why."""
+
+
+# Exception classes of the library, and of requests below it, by name.
+ERRORS: Mapping[str, tuple[str, bool]] = {
+    "TooManyRequests": ("http-429", True),
+    "ServerException": ("http-500", True),
+    "RequestError": ("http-500", True),
+    "MicrosoftAPIerror": ("wrong-shape", False),
+    "BaiduAPIerror": ("wrong-shape", False),
+    "AuthorizationException": ("auth", False),
+    "ApiKeyException": ("auth", False),
+    "LanguageNotSupportedException": ("unsupported", False),
+    "InvalidSourceOrTargetLanguage": ("unsupported", False),
+    "NotValidLength": ("unsupported", False),
+    "NotValidPayload": ("unsupported", False),
+    "TranslationNotFound": ("wrong-shape", True),
+    "ElementNotFoundInGetRequest": ("wrong-shape", True),
+    "JSONDecodeError": ("bad-json", True),
+    "KeyError": ("wrong-shape", False),
+    "TypeError": ("wrong-shape", False),
+    "AttributeError": ("wrong-shape", True),
+    "SSLError": ("tls", False),
+}
+
+FINAL_SERVER_ERRORS = frozenset({"ERR_KEY_INVALID", "ERR_KEY_BLOCKED", "ERR_DAILY_REQ_LIMIT_EXCEEDED"})
+"""The library's words for 401, 402 and 403."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepTranslatorSettings(TranslatorSettings):
+    """Settings of a translator reached through deep-translator."""
+
+    translator: str = "google"
+    """Which one: google, my-memory, libre, microsoft, baidu or qcri."""
+    domain: str = "general-fast"
+    """The domain qcri translates in."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if why := WITHDRAWN.get(self.translator):
+            raise SpecificationError(f"translator {self.translator!r} is not offered: {why}", "translator")
+        if self.translator not in TRANSLATORS:
+            raise UnknownName("translator of deep-translator", self.translator, TRANSLATORS, "translator")
+
+    def check_secret(self, secret: str | None) -> None:
+        """Make sure that the secret has the parts the translator wants."""
+        self.arguments_of(secret)
+
+    def arguments_of(self, secret: str | None) -> dict[str, str]:
+        """Name the parts of a secret as the library's class wants them."""
+        keys = TRANSLATORS[self.translator].keys
+        parts = (secret or "").split(":", len(keys) - 1) if keys else []
+        if len(parts) != len(keys) or not all(parts):
+            raise SpecificationError(f"{self.translator} needs a secret of the form {':'.join(keys)}", "secret")
+        return dict(zip(keys, parts, strict=True))
+
+
+Build = Callable[..., Any]
+"""Makes an instance of one of the library's classes from its keyword arguments."""
+
+
+class DeepTranslator:
+    """Asks a public translator through the library, one text a call (an `Adapter`).
+
+    Parameters
+    ----------
+    target, settings, egress
+        As of `HttpTranslator`; `egress` only says whether the operator allows this.
+    build : callable, optional
+        Makes an instance. Left out: the library's class that the settings name.
+    """
+
+    protocol: ClassVar[str] = "deep-translator"
+    summary: ClassVar[str] = "Public translators through the library deep-translator; scraped, not reproducible"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
+    settings_type: ClassVar[type] = DeepTranslatorSettings
+    needs_url: ClassVar[bool] = False
+    needs_secret: ClassVar[bool] = False
+    reproducible: ClassVar[bool] = False
+    notes: ClassVar[tuple[str, ...]] = (
+        "only where the operator allows it: the library calls public addresses beside the guard",
+        "public pages change, throttle and have terms of use; the rating says that it was scraped",
+        "libre, microsoft and qcri need a secret; baidu needs appid:appkey",
+    )
+
+    def __init__(
+        self, target: Target, settings: DeepTranslatorSettings, egress: Egress, build: Build | None = None
+    ) -> None:
+        if not egress.scraping:
+            raise CallFailed("unsupported", "the operator of this service does not allow scraped translators")
+        self.target, self.settings = target, settings
+        self.batch_limit = 1
+        self._entry = TRANSLATORS[settings.translator]
+        self._secrets = settings.arguments_of(target.secret)
+        self._build = build or _build(self._entry.name)
+        self._places = asyncio.Semaphore(THREADS)
+
+    def group_key(self, ask: Ask) -> Hashable:
+        """Texts of one pair of languages are alike; each has its own call all the same."""
+        return (ask.source, ask.target)
+
+    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
+        """Translate one text; see `Adapter.answer`."""
+        (ask,) = asks
+        if len(ask.text) > self._entry.longest:
+            longest = self._entry.longest
+            return [Reply(failure=Failure("unsupported", f"the text is longer than {longest:,} characters"))]
+        arguments = self._arguments(ask)
+        outcome: str | CallFailed
+        try:
+            async with asyncio.timeout(self.target.limits.timeout_s):
+                outcome = await self._in_thread(lambda: self._translate(arguments, ask.text))
+        except TimeoutError:
+            outcome = CallFailed("timeout", f"no translation within {self.target.limits.timeout_s:g} s")
+        if isinstance(outcome, CallFailed):
+            raise outcome
+        return [Reply(outcome)]
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Say nothing: the library's lists are not the services'."""
+        return None
+
+    def _arguments(self, ask: Ask) -> dict[str, Any]:
+        codes = {**self._entry.codes, **self.settings.language_codes}
+        languages = {"source": codes.get(ask.source, ask.source), "target": codes.get(ask.target, ask.target)}
+        return {**self._entry.options, **languages, **self._secrets}
+
+    def _translate(self, arguments: Mapping[str, Any], text: str) -> str | CallFailed:
+        """Make one instance and ask it, in a thread; whatever it raises is told by its kind alone."""
+        try:
+            said = self._build(**arguments).translate(text, domain=self.settings.domain)
+        except Exception as error:  # noqa: BLE001 - its errors hold the key, so none of them may leave
+            return self._failure(type(error).__name__, error.args[:1])
+        if not isinstance(said, str):
+            return CallFailed("wrong-shape", f"{self.settings.translator} gave no text")
+        return said
+
+    def _failure(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
+        code, retriable = ERRORS.get(kind, ("connect", True))
+        if kind == "ServerException" and facts and facts[0] in FINAL_SERVER_ERRORS:
+            code, retriable = "auth", False
+        return CallFailed(code, f"{self.settings.translator} failed with {kind}", retriable=retriable)
+
+    async def _in_thread(self, work: Callable[[], str | CallFailed]) -> str | CallFailed:
+        """Run `work` in a thread of its own that nobody waits for when the process ends."""
+        await self._places.acquire()
+        loop = asyncio.get_running_loop()
+        outcome: asyncio.Future[str | CallFailed] = loop.create_future()
+
+        def deliver(result: str | CallFailed) -> None:
+            self._places.release()
+            if not outcome.done():
+                outcome.set_result(result)
+
+        def run() -> None:
+            result = work()
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(deliver, result)
+
+        threading.Thread(target=run, name=f"deep-translator {self.settings.translator}", daemon=True).start()
+        return await outcome
+
+
+def _build(name: str) -> Build:
+    import deep_translator  # it imports requests and an HTML parser, which only this protocol needs
+
+    made: Build = getattr(deep_translator, name)
+    return made

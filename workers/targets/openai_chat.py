@@ -1,0 +1,103 @@
+"""A chat model behind OpenAI's interface, used as a translator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.catalog import languages
+from assay.errors import SpecificationError
+from assay.model import Ask, Failure, Reply
+from workers.egress import CallFailed, Response
+from workers.targets.http_translator import HttpTranslator, Request, dig, post_json
+from workers.targets.settings import TranslatorSettings
+
+INSTRUCTION = (
+    "You are a translation engine. Translate the user's text from {source} into {target}. "
+    "Answer with the translation only: no explanation, no alternatives, no quotation marks. "
+    "Keep the number of sentences and their order."
+)
+
+_FENCED = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
+_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "'": "'", "「": "」", "`": "`"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAIChatSettings(TranslatorSettings):
+    """Settings of a chat model used as a translator. ``language_codes`` gives the names for its instruction."""
+
+    model: Annotated[str, MinLen(1), MaxLen(200)]
+    """Which model answers."""
+    instruction: Annotated[str, MinLen(1), MaxLen(4000)] = INSTRUCTION
+    """What it is told; must hold {target}, may hold {source}."""
+    temperature: Annotated[float, Ge(0), Le(2)] | None = 0.0
+    """Null leaves it out, for models that refuse it."""
+    seed: Annotated[int, Ge(0), Le(2**31 - 1)] | None = 0
+    """Null leaves it out, for services that refuse it."""
+    max_tokens: Annotated[int, Ge(1), Le(100_000)] | None = None
+    """Most tokens of an answer; an answer that ends there is of no use and is counted as failed."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if "{target}" not in self.instruction:
+            raise SpecificationError("instruction must hold {target}, the language to translate into", "instruction")
+
+
+class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
+    """Speaks ``/v1/chat/completions``, one text a call."""
+
+    protocol: ClassVar[str] = "openai-chat"
+    summary: ClassVar[str] = "A chat model (OpenAI's interface), told to translate"
+    settings_type: ClassVar[type] = OpenAIChatSettings
+    notes: ClassVar[tuple[str, ...]] = (
+        "temperature 0 and a seed make answers alike, not identical",
+        "quotation marks and code fences around a whole answer are taken off",
+        "a 429 that says insufficient_quota ends the job; other 429s are waited for",
+    )
+
+    def code(self, language: str) -> str:
+        """Name a language as people do: "Spanish (es)"."""
+        name = languages().get(language.split("-", maxsplit=1)[0].lower())
+        return self.settings.language_codes.get(language) or (f"{name} ({language})" if name else language)
+
+    def _ask_for(self, texts: Sequence[str], source: str, target: str) -> Request:
+        told = self.settings.instruction.replace("{source}", self.code(source)).replace("{target}", self.code(target))
+        body: dict[str, Any] = {
+            "model": self.settings.model,
+            "messages": [{"role": "system", "content": told}, {"role": "user", "content": texts[0]}],
+            "stream": False,
+        }
+        for name in ("temperature", "seed", "max_tokens"):
+            if (value := getattr(self.settings, name)) is not None:
+                body[name] = value
+        headers = {"Authorization": f"Bearer {self.target.secret}"} if self.target.secret else {}
+        return post_json("/v1/chat/completions", body, headers)
+
+    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[str | Reply]:
+        place = response.place
+        choice = dig(response.json(), "choices", 0, place=place)
+        said = dig(choice, "message", "content", place=place)
+        reason = choice.get("finish_reason")
+        if reason == "length":
+            return [Reply(failure=Failure("cut-short", f"the model at {place} stopped at its limit of tokens"))]
+        if reason == "content_filter" or choice["message"].get("refusal") or said is None:
+            return [Reply(failure=Failure("declined", f"the model at {place} chose not to answer"))]
+        if not isinstance(said, str):
+            raise CallFailed("wrong-shape", f"{place} gave {type(said).__name__} where the model's text is due")
+        return [unwrapped(said, asks[0].text)]
+
+
+def unwrapped(said: str, asked: str) -> str:
+    """Take off the fence or the quotation marks around a whole answer, unless the question had them too."""
+    said = said.strip()
+    if not asked.lstrip().startswith("```") and (fenced := _FENCED.match(said)):
+        said = fenced[1].strip()
+    closing = _QUOTES.get(said[:1])
+    if closing is None or len(said) < 2 or not said.endswith(closing) or asked.strip()[:1] in _QUOTES:
+        return said
+    within = said[1:-1]
+    return said if said[0] in within or closing in within else within.strip()
