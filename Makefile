@@ -46,7 +46,7 @@ contracts: $(READY) ## import-linter: who may import whom; deptry: what is decla
 check: lint types contracts test ## Everything CI checks
 
 bench: $(READY) ## Measure speed against references, side by side
-	@for each in benchmarks/bench_*.py; do $(BIN)/python $$each || exit 1; done
+	@for each in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do $(BIN)/python -m benchmarks.$$each || exit 1; done
 
 lock: $(READY) ## Resolve the dependencies anew into requirements.lock (hashes, no addresses)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

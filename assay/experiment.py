@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -32,8 +32,16 @@ class Method(Protocol):
     field. They must be deterministic in (specification, seed, replies).
     """
 
-    method: Any
-    attribute: str
+    @property
+    def method(self) -> str:
+        """Name of the method, as requests have it."""
+        ...
+
+    @property
+    def attribute(self) -> str:
+        """Name of the attribute it tests."""
+        ...
+
     kinds: ClassVar[frozenset[Kind]]
     """Kinds of service the method can rate."""
 

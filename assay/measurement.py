@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.blocks import Text
+from assay.blocks import BlockWriter, NeutralWriter, Text
 from assay.catalog import languages
 from assay.model import Component, Evidence, Interval, Letter, Probabilities, Reason
 from assay.published_rules import analyse_blocks
@@ -38,6 +38,23 @@ EXAMPLES_A_SORT = 3
 
 SORTS = ("changed", "unusable", "failed", "kept")
 """Sorts of example, the telling ones first."""
+
+
+class Instalments:
+    """The texts of each look, written once and shown to every component alike.
+
+    So languages are compared on the same material, and a text costs its writing only once.
+    """
+
+    def __init__(self, writer: BlockWriter | NeutralWriter) -> None:
+        self._writer = writer
+        self._written: dict[int, tuple[Text, ...]] = {}
+
+    def upto(self, texts_per_block: int) -> tuple[Text, ...]:
+        """Give the texts that bring every block to `texts_per_block`; sizes grow from look to look."""
+        if texts_per_block not in self._written:
+            self._written[texts_per_block] = self._writer.more(texts_per_block)
+        return self._written[texts_per_block]
 
 
 @dataclass

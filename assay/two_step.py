@@ -268,9 +268,10 @@ def letter_reasons(
 
 
 def _shift_reason(judge: TwoStep, tally: Tally, step_1: float, about: Mapping[str, Any], component: str) -> Reason:
-    """Name the way in which unbiased input comes back biased, from the mean transitions."""
+    """Name the way in which unbiased input comes back biased, from the observed transitions."""
     pooled = tally.pooled().astype(float)
-    rows = (pooled + 1 / len(tally.outputs)) / (pooled + 1 / len(tally.outputs)).sum(axis=1, keepdims=True)
+    seen = pooled.sum(axis=1, keepdims=True)
+    rows = np.divide(pooled, seen, out=np.full_like(pooled, 1 / len(tally.outputs)), where=seen > 0)
     unbiased = judge.shares("unbiased")[0]
     declared = np.concatenate([unbiased, np.zeros(len(tally.outputs) - len(unbiased))])
     gain = unbiased @ rows - declared

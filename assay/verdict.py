@@ -106,9 +106,9 @@ def _why(
         if len(deciding) == len(measured):
             reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(measured)}))
         else:
-            facts = {"components": [one.name for one in deciding], "letter": letter.value}
+            named = {"components": [one.name for one in deciding], "letter": letter.value}
             code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
-            reasons.append(Reason(code, facts))
+            reasons.append(Reason(code, named))
     if not declared and all(one.declared for one in measured) and len(measured) == len(finding.components):
         facts = {"confidence": finding.confidence, "probability": probabilities.of(letter)}
         reasons.append(Reason("joint-confidence-low", facts))

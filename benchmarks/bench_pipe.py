@@ -1,6 +1,6 @@
 """The whole pipe against a bare asyncio loop doing the same calls at the same concurrency.
 
-``python benchmarks/bench_pipe.py [CALLS] [CONCURRENCY] [DELAY_MS]``
+``python -m benchmarks.bench_pipe [CALLS] [CONCURRENCY] [DELAY_MS]``
 
 The reference writes the same request bodies to raw asyncio connections and reads the replies: no
 client library, no retries, no guard, no ledger. Both run in this process, one after the other,
@@ -11,22 +11,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
-from target import BACK, THERE
+import structlog
 
 from assay.catalog import languages
 from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Probe, Reply
+from benchmarks.target import BACK, THERE
 from store import jobs, migrate
 from store.jobs import NewJob
 from store.settings import Settings
@@ -125,8 +128,10 @@ def pipe(port: int, design: RoundTrip, concurrency: int, folder: str) -> int:
 @contextmanager
 def target(delay_ms: float) -> Iterator[int]:
     """Run the target in a process of its own."""
-    command = [sys.executable, str(Path(__file__).with_name("target.py")), str(delay_ms)]
+    command = [sys.executable, "-m", "benchmarks.target", str(delay_ms)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
         yield int(process.stdout.readline())
         process.stdin.close()
 
@@ -151,30 +156,30 @@ class Memory(threading.Thread):
         return (self.most - self.before) / 2**20
 
 
-def timed(work) -> float:  # noqa: ANN001 - any callable
+def timed(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def main() -> None:
-    given = [float(each) for each in sys.argv[1:]]
-    calls, concurrency, delay_ms = (*given, *(4000, 32, 20)[len(given) :])
-    design = method(int(calls))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    calls, concurrency, delay_ms = [*map(int, sys.argv[1:]), *(5760, 32, 20)[len(sys.argv) - 1 :]]
+    design = method(calls)
     bodies = bodies_of(design)
     with target(delay_ms) as port:
-        asyncio.run(bare_loop(port, bodies[:200], int(concurrency)))  # warm both ends
+        asyncio.run(bare_loop(port, bodies[:200], concurrency))  # warm both ends
         with tempfile.TemporaryDirectory() as folder:
-            pipe(port, method(120), int(concurrency), folder)
+            pipe(port, method(120), concurrency, folder)
         bare, ours = [], []
         memory = Memory()
         for _ in range(3 if calls <= 20_000 else 1):
-            bare.append(timed(lambda: asyncio.run(bare_loop(port, bodies, int(concurrency)))))
+            bare.append(timed(lambda: asyncio.run(bare_loop(port, bodies, concurrency))))
             with tempfile.TemporaryDirectory() as folder:
-                ours.append(timed(lambda folder=folder: pipe(port, design, int(concurrency), folder)))
+                ours.append(timed(partial(pipe, port, design, concurrency, folder)))
         grown = memory.grown_mb()
     print(
-        f"{len(bodies)} calls of {delay_ms:g} ms at concurrency {concurrency:g}: "
+        f"{len(bodies)} calls of {delay_ms} ms at concurrency {concurrency}: "
         f"bare loop {min(bare):.2f} s, whole pipe {min(ours):.2f} s, ratio {min(ours) / min(bare):.2f}; "
         f"memory grew by {grown:.0f} MB"
     )

@@ -1,11 +1,12 @@
 """A fast translation service for benchmarks: raw asyncio, one reply after a fixed time.
 
-``python benchmarks/target.py DELAY_MS`` prints its port and serves until its input closes.
+``python -m benchmarks.target DELAY_MS`` prints its port and serves until its input closes.
 """
 
 import asyncio
 import json
 import sys
+from typing import cast
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 
@@ -17,7 +18,7 @@ class Translator(asyncio.Protocol):
         self._delay_s, self._received = delay_s, b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         self._received += data

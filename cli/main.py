@@ -113,6 +113,7 @@ def rate(
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rating as JSON instead of a report.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
     report: Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")] = None,
     egress_allow: EgressAllow = None,
 ) -> None:
@@ -141,7 +142,9 @@ def rate(
         seed=seed,
         max_calls=max_calls,
     )
-    raise typer.Exit(rate_here(asked, _settings(None, None, None, egress_allow), as_json=as_json, report=report))
+    raise typer.Exit(
+        rate_here(asked, _settings(None, None, None, egress_allow), as_json=as_json, full=full, report=report)
+    )
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import threading
@@ -17,8 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from assay.catalog import attribute, construction, constructions
 from assay.certificate import digest_of
 from assay.errors import SpecificationError, UnknownName
-from assay.reports import FORMATS, render
+from assay.reports import FORMATS, render, terminal
 from cli.exits import Exit
+from cli.logs import configure_logs
 from store import jobs, migrate, ratings
 from store.jobs import Job, NewJob
 from store.settings import Settings
@@ -53,7 +55,7 @@ class Asked:
     max_calls: int | None = None
 
 
-def rate_here(asked: Asked, settings: Settings, *, as_json: bool, report: Path | None) -> Exit:
+def rate_here(asked: Asked, settings: Settings, *, as_json: bool, full: bool, report: Path | None) -> Exit:
     """Rate a service, print the report, and return the letter as an exit code.
 
     Parameters
@@ -64,12 +66,15 @@ def rate_here(asked: Asked, settings: Settings, *, as_json: bool, report: Path |
         The operator's; the data directory is a temporary one.
     as_json : bool
         Print the rating document instead of a report.
+    full : bool
+        Print the whole report, with every table and example.
     report : Path, optional
         Where to write a report too; its suffix chooses the format.
     """
     request = _request(asked)
     if report is not None:
         _format_for(report)
+    configure_logs(settings.model_copy(update={"log_level": "error"}))  # the report is what counts here
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join((*LOOPBACK, *(str(network) for network in settings.egress_networks)))
         here = settings.model_copy(
@@ -83,8 +88,8 @@ def rate_here(asked: Asked, settings: Settings, *, as_json: bool, report: Path |
     if as_json:
         sys.stdout.write(render("json", document))
     else:
-        sys.stdout.write(render("terminal", document))
-    sys.stdout.write("\n")
+        columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
+        sys.stdout.write(terminal.render(document, colour=sys.stdout.isatty(), columns=columns, brief=not full))
     if report is not None:
         report.write_text(render(_format_for(report), document), encoding="utf-8")
         notes.print(f"report written to {report}")

@@ -10,9 +10,9 @@ from pathlib import Path
 import structlog
 import uvicorn
 from rich.console import Console
-from service.app import create_app
 
 from cli.logs import configure_logs
+from service.app import create_app
 from store import keys, migrate
 from store.database import Database
 from store.settings import Settings

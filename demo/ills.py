@@ -232,6 +232,7 @@ def down(_: Tuning) -> Treatment:
     return treat
 
 
+UNAVAILABLE, REFUSED = "target_unavailable", "target_refused"
 UNFIT, UNUSABLE = "target_unfit", "target-output-unusable"
 
 ILLS: Mapping[str, Ill] = MappingProxyType(
@@ -247,15 +248,17 @@ ILLS: Mapping[str, Ill] = MappingProxyType(
                 Letter.DSBS,
             ),
             Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
-            Ill("out-of-order", "Mixes up the answers of an array.", "rated", out_of_order, Letter.DSBS),
-            Ill("wrong-count", "Loses the last answer of an array.", "rated", wrong_count, Letter.DSBS),
+            Ill("out-of-order", "Mixes up the answers of an array.", "failed", out_of_order, problem=UNFIT),
+            Ill("wrong-count", "Loses the last answer of an array.", "failed", wrong_count, problem=UNFIT),
             Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
             Ill("error-marks", "Marks every word as unknown.", "inconclusive", error_marks, problem=UNUSABLE),
             Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
-            Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNFIT),
-            Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=UNFIT),
-            Ill("garbage", "Answers with a web page.", "failed", garbage, problem=UNFIT, everywhere=True),
-            Ill("down", "Hangs up in the middle of every answer.", "failed", down, problem=UNFIT, everywhere=True),
+            Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
+            Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
+            Ill("garbage", "Answers with a web page.", "failed", garbage, problem=UNAVAILABLE, everywhere=True),
+            Ill(
+                "down", "Hangs up in the middle of every answer.", "failed", down, problem=UNAVAILABLE, everywhere=True
+            ),
         )
     }
 )

@@ -97,7 +97,7 @@ def _settle(c: Any, order: Order, max_active: int, *, permitted: bool) -> tuple[
     twin = jobs.running_twin(c, new.tenant, new.request_digest)
     if twin is not None and _serves(twin, new):
         return twin, None, False
-    if _is_crowded(c, new.tenant, max_active):
+    if jobs.count_unfinished(c, new.tenant) >= max_active:
         detail = f"{max_active} of your jobs are queued or running"
         raise Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
     if not permitted:
@@ -108,19 +108,6 @@ def _settle(c: Any, order: Order, max_active: int, *, permitted: bool) -> tuple[
 def _serves(twin: Job, new: NewJob) -> bool:
     """Whether joining `twin` gives everything that was asked for: its audience and its notice too."""
     return twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}
-
-
-def _is_crowded(c: Any, tenant: str, max_active: int) -> bool:
-    """Whether the tenant has all the jobs it may; only where all tenants have that many are its own counted."""
-    counts = jobs.counts_by_status(c)
-    if counts.get("queued", 0) + counts.get("running", 0) < max_active:
-        return False
-    return active_jobs(c, tenant, max_active) >= max_active
-
-
-def active_jobs(c: Any, tenant: str, at_most: int) -> int:
-    """Count a tenant's queued and running jobs, no further than `at_most`."""
-    return sum(len(jobs.page(c, tenant, status=status, limit=at_most)) for status in ("queued", "running"))
 
 
 def rate_limited(allowance: Allowance) -> Problem:

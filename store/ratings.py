@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,6 +110,23 @@ def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | No
     seen = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
     row = c.execute(select(ratings).where(ratings.c.id == rating_id, seen)).mappings().one_or_none()
     return None if row is None else _rating(row)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """The face of a rating: what a list of jobs shows of it."""
+
+    id: str
+    letter: str | None
+    declared: bool
+
+
+def stamps(c: Connection, ids: Collection[str]) -> dict[str, Stamp]:
+    """Read the letters of several ratings in one query, without their documents."""
+    if not ids:
+        return {}
+    query = select(ratings.c.id, ratings.c.letter, ratings.c.declared).where(ratings.c.id.in_(ids))
+    return {row.id: Stamp(row.id, row.letter, row.declared) for row in c.execute(query)}
 
 
 def page(

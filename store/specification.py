@@ -24,8 +24,11 @@ def _adapter() -> TypeAdapter[Any]:
 
 
 @cache
-def _adapter_of(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _adapter_of(name: str) -> TypeAdapter[Any]:
+    for kind in METHODS:
+        if method_name(kind) == name:
+            return TypeAdapter(kind)
+    raise UnknownName("method", name, tuple(method_name(kind) for kind in METHODS), "method")
 
 
 def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
@@ -49,16 +52,13 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
 
 def dump_method(method: _AnyMethod) -> dict[str, Any]:
     """Write a method down with every default filled in."""
-    written: dict[str, Any] = _adapter_of(type(method)).dump_python(method, mode="json")
+    written: dict[str, Any] = _adapter_of(method.method).dump_python(method, mode="json")
     return written
 
 
 def method_schema(name: str) -> dict[str, Any]:
     """Give the JSON Schema of one method's specification."""
-    for kind in METHODS:
-        if method_name(kind) == name:
-            return _adapter_of(kind).json_schema()
-    raise UnknownName("method", name, tuple(method_name(kind) for kind in METHODS), "method")
+    return _adapter_of(name).json_schema()
 
 
 def _as_specification_error(invalid: ValidationError) -> SpecificationError:

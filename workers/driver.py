@@ -23,6 +23,9 @@ from assay.model import Failure, Finding, Observation, Probe, Reply
 from workers.egress import RETRY_AFTER_CAP_S, CallFailed
 from workers.targets.adapter import Adapter, Limits
 
+BREATH_S = 0.05
+"""Least time between two writes to the ledger: a fast target fills it faster than a commit pays."""
+
 FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 """Failures that no other probe of the job would escape."""
 
@@ -271,6 +274,7 @@ class Driver:
                 async with asyncio.timeout(self.flush_s):
                     await self._filled.wait()
             await self._write()
+            await asyncio.sleep(BREATH_S)
 
     async def _write(self) -> None:
         """Write what is queued; a write that has begun is finished even when we are cancelled."""

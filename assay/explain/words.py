@@ -113,9 +113,7 @@ MESSAGES: Mapping[str, str] = {
     "worst-component": (
         "The rating is the letter of its worst [part, {components:only}|parts, {components:names}|part][: {letter}]."
     ),
-    "commonest-letter": (
-        "The rating is the commonest letter of its parts[: {letter}][, given to {components:names}]."
-    ),
+    "commonest-letter": ("The rating is the commonest letter of its parts[: {letter}][, given to {components:names}]."),
     "all-components-agree": "[{count:parts}|Every part] that was measured has the [letter {letter}|same letter].",
     "component-unmeasured": (
         "[No measurement was possible for {components:names}|Some parts could not be measured]; "

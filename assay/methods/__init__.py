@@ -17,6 +17,9 @@ METHODS: tuple[type[AnyMethod], ...] = (RoundTrip, OneHop)
 """The same as a list, in the order of the documentation."""
 
 
+__all__ = ["METHODS", "AnyMethod", "OneHop", "RoundTrip", "method_name"]
+
+
 def method_name(kind: type[AnyMethod]) -> str:
     """Name a method as requests do (the default of its ``method`` field)."""
     return str(kind.method)

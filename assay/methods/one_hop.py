@@ -23,7 +23,7 @@ from assay.catalog import attribute as attribute_named
 from assay.declaration import declare_blocks, default_biased, default_unbiased, refuse_oversize, refuse_repeats
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.measurement import Measured, chunks, conclude
+from assay.measurement import Instalments, Measured, chunks, conclude
 from assay.model import Component, Finding, Kind, Probe, Reply, Translate
 from assay.published_rules import adjust
 from assay.translation import Reading, align, read_hop
@@ -107,11 +107,10 @@ class OneHop:
         """Measure every language; the same sentences for each."""
         named = attribute_named(self.attribute)
         words, numbers = rng.spawn(2)
-        seed = int(words.integers(0, 2**63))
+        texts = Instalments(NeutralWriter(named, self.blocks, words))
         components: list[Component] = []
         for language, own in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
-            writer = NeutralWriter(named, self.blocks, np.random.Generator(np.random.PCG64(seed)))
-            components.append((yield from self._measure(language, named, writer, own)))
+            components.append((yield from self._measure(language, named, texts, own)))
         return Finding(
             method=self.method,
             attribute=self.attribute,
@@ -123,7 +122,7 @@ class OneHop:
         )
 
     def _measure(
-        self, language: str, named: Attribute, writer: NeutralWriter, rng: np.random.Generator
+        self, language: str, named: Attribute, texts: Instalments, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         tally = Tally(named.value_names, (*named.value_names, NEUTRAL), self.blocks)
         judge = TwoStep(
@@ -135,7 +134,7 @@ class OneHop:
         )
         measured = Measured(language, {"language": language}, judge, tally, probes_a_text=1)
         for size in look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early):
-            yield from self._show(writer.more(size), language, named, measured)
+            yield from self._show(texts.upto(size), language, named, measured)
             if not measured.look(size, rng, last=not self.stop_early or size == self.max_texts_per_block):
                 break
         return conclude(measured, self.confidence, self.alpha, rng)

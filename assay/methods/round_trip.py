@@ -20,7 +20,7 @@ from assay.catalog import check_language, construction
 from assay.declaration import declare_blocks, default_biased, default_unbiased, refuse_oversize, refuse_repeats
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.measurement import Measured, chunks, conclude
+from assay.measurement import Instalments, Measured, chunks, conclude
 from assay.model import Component, Finding, Kind, Probe, Reply, Translate
 from assay.published_rules import adjust
 from assay.statistics.published import Reading as PublishedReading
@@ -28,7 +28,7 @@ from assay.statistics.published import Statistic
 from assay.translation import read_hop, read_text
 from assay.two_step import Tally, TwoStep, look_sizes
 
-BATCH = 500
+BATCH = 1_000
 """Texts asked at once: enough to keep a target busy, few enough to keep memory flat."""
 
 Replies = Generator[Sequence[Probe], Sequence[Reply], None]
@@ -137,16 +137,14 @@ class RoundTrip:
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language with every template; the same texts for each language."""
         words, numbers = rng.spawn(2)
-        seeds = dict(zip(self.templates, words.integers(0, 2**63, len(self.templates)), strict=True))
+        named = attribute_named(self.attribute)
+        writers = {
+            template: Instalments(BlockWriter(named, construction(template), self.blocks, own))
+            for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
+        }
         components: list[Component] = []
         for (language, template), own in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
-            writer = BlockWriter(
-                attribute_named(self.attribute),
-                construction(template),
-                self.blocks,
-                np.random.Generator(np.random.PCG64(int(seeds[template]))),
-            )
-            components.append((yield from self._measure(language, template, writer, own)))
+            components.append((yield from self._measure(language, template, writers[template], own)))
         return Finding(
             method=self.method,
             attribute=self.attribute,
@@ -158,7 +156,7 @@ class RoundTrip:
         )
 
     def _measure(
-        self, language: str, template: str, writer: BlockWriter, rng: np.random.Generator
+        self, language: str, template: str, texts: Instalments, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Show one language look by look, until a letter is clear or the texts end."""
         named = attribute_named(self.attribute)
@@ -174,7 +172,7 @@ class RoundTrip:
         )
         measured = Measured(name, {"language": language, "template": template}, judge, tally)
         for size in look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early):
-            yield from self._show(writer.more(size), language, measured)
+            yield from self._show(texts.upto(size), language, measured)
             if not measured.look(size, rng, last=not self.stop_early or size == self.max_texts_per_block):
                 break
         return conclude(measured, self.confidence, self.alpha, rng, self.reading, self.statistic)

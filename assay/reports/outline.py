@@ -17,7 +17,7 @@ VERIFY = (
     ),
     (
         "Run the experiment again from its specification and seed on the recorded answers, without asking the service "
-        "anything: `assay verify --replay` does, and must arrive at the same letter, numbers and digest."
+        "anything: `assay.experiment.replay` does, and must arrive at the same letter, numbers and digest."
     ),
     "Compare the methodology digest with that of the published methodology document of the same version.",
 )

@@ -18,6 +18,9 @@ from assay.reports.view import Component, Example, RatingView, Said, Verdict
 COLUMNS = 88
 """Width unless another is asked for."""
 
+RULE_DIFFERS = "published-rule-differs"
+"""The short report has the published rules as a table and does not repeat them in words."""
+
 IN_FULL = 3
 """Components shown with all their tables; the others are in the overview, with their reasons."""
 
@@ -26,7 +29,7 @@ _BAR = 24
 _WORD = re.compile(r"\S*\d %\S*|\S+")  # a number keeps its percent sign
 
 
-def render(document: Mapping[str, Any], *, colour: bool = False, columns: int = COLUMNS) -> str:
+def render(document: Mapping[str, Any], *, colour: bool = False, columns: int = COLUMNS, brief: bool = False) -> str:
     """Write the rating as plain text.
 
     Parameters
@@ -37,8 +40,10 @@ def render(document: Mapping[str, Any], *, colour: bool = False, columns: int = 
         Whether to mark the letters with ANSI colours as well. Shape and words say the same.
     columns : int
         Most columns of a line, at least 60.
+    brief : bool
+        Only the letter, the reasons, the overview and what was sent and came back.
     """
-    page = _Page(max(columns, 60), colour)
+    page = (_BriefPage if brief else _Page)(max(columns, 60), colour)
     return "\n".join(line.rstrip() for line in page.lines(read(document))) + "\n"
 
 
@@ -141,6 +146,27 @@ class _Page:
 
     def _paint(self, text: str, verdict: Verdict) -> str:
         return f"\x1b[1;{_COLOURS[verdict.letter]}m{text}\x1b[0m" if self.colour else text
+
+
+class _BriefPage(_Page):
+    """The same report for someone who wants to know the letter and why."""
+
+    def lines(self, rating: RatingView) -> Iterator[str]:
+        """Every line of the short report."""
+        yield from self._stamp(rating)
+        yield from self._text(rating.verdict.words.meaning, rating.verdict.words.advice)
+        yield from self._reasons(each for each in rating.reasons if each.code != RULE_DIFFERS)
+        yield from self._probabilities(rating)
+        if len(rating.components) > 1:
+            yield from self._table(tables.overview(rating), titled=False)
+        for one in rating.components:
+            if len(rating.components) > 1:
+                yield from self._heading(f"{one.title}: {one.verdict.headline}")
+                yield from self._reasons(one.reasons)
+            sent = tables.transitions(one)
+            if sent.rows and len(rating.components) <= IN_FULL:
+                yield from self._table(sent)
+        yield from self._tables(outline.rating_tables(rating)[-1:])
 
 
 def draw_table(one: Table, columns: int) -> Iterator[str]:

@@ -33,7 +33,7 @@ from service.schemas.jobs import (
 from service.strict_json import StrictRoute, json_response, write_json
 from store import jobs, observations, ratings
 from store.jobs import Job
-from store.ratings import StoredRating
+from store.ratings import Stamp, StoredRating
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
@@ -184,7 +184,7 @@ async def answer_order(
 ) -> Response:
     """Place an order and answer 202, after waiting for the job's end if that is preferred."""
 
-    def show(c: Any, job: Job, rating: StoredRating | None) -> Answer:
+    def show(c: Any, job: Job, rating: Stamp | StoredRating | None) -> Answer:
         return _accepted(request, here, c, job, rating)
 
     placed = await place(here, caller, order, repeat, show, waits=bool(wait))
@@ -204,7 +204,7 @@ def _show_again(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
     return answer
 
 
-def _accepted(request: Request, here: Service, c: Any, job: Job, rating: StoredRating | None) -> Answer:
+def _accepted(request: Request, here: Service, c: Any, job: Job, rating: Stamp | StoredRating | None) -> Answer:
     return _answer(request, here, 202, job, jobs.queue_position(c, job), rating)
 
 
@@ -216,32 +216,30 @@ async def _look(request: Request, here: Service, job_id: str, tenant: str) -> tu
     return job, _answer(request, here, 200, job, position, rating)
 
 
-def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, StoredRating | None] | None:
+def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
     job = jobs.find(c, job_id, tenant)
     return None if job is None else (job, jobs.queue_position(c, job), _rating_of(c, job))
 
 
-def _page(
-    c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None
-) -> tuple[Page[Job], dict[str, StoredRating]]:
+def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
     rows = jobs.page(c, tenant, status=query.status, target_url=query.target_url, before=before, limit=query.limit + 1)
     page = Page.of(rows, query.limit, lambda job: (job.created_at, job.id))
-    found = {job.id: _rating_of(c, job) for job in page.rows}
-    return page, {name: rating for name, rating in found.items() if rating is not None}
+    found = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
+    return page, {job.id: found[job.rating_id] for job in page.rows if job.rating_id in found}
 
 
-def _rating_of(c: Any, job: Job) -> StoredRating | None:
-    return None if job.rating_id is None else ratings.find(c, job.rating_id, job.tenant)
+def _rating_of(c: Any, job: Job) -> Stamp | None:
+    return None if job.rating_id is None else ratings.stamps(c, [job.rating_id]).get(job.rating_id)
 
 
-def _link(rating: StoredRating | None) -> RatingLink | None:
+def _link(rating: Stamp | StoredRating | None) -> RatingLink | None:
     if rating is None:
         return None
     return RatingLink(id=rating.id, letter=rating.letter, declared=rating.declared, href=f"/v1/ratings/{rating.id}")
 
 
 def _answer(
-    request: Request, here: Service, status: int, job: Job, position: int | None, rating: StoredRating | None
+    request: Request, here: Service, status: int, job: Job, position: int | None, rating: Stamp | StoredRating | None
 ) -> Answer:
     view = JobView.of(job, base=base_url(request), now_s=here.clock(), position=position, rating=_link(rating))
     headers = {"ETag": f'W/"{job.version}-{position or 0}"', "Cache-Control": "private, no-cache"}

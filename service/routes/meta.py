@@ -14,7 +14,6 @@ from assay.methods import METHODS, method_name
 from assay.verdict import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from service.auth import Reader
 from service.context import Here
-from service.orders import active_jobs
 from service.pagination import MAX_ROWS
 from service.prefer import LONGEST_WAIT_S
 from service.problems import KINDS, Problem, ProblemKind, kind_named
@@ -88,7 +87,7 @@ async def get_limits(here: Here, caller: Reader) -> LimitsView:
     """Read what you may use, and how much of it is left."""
     left = await here.rates.left(caller.purse)
     most = here.settings.max_active_jobs
-    used = await here.database.read(active_jobs, caller.tenant, most)
+    used = await here.database.read(jobs.count_unfinished, caller.tenant)
     return LimitsView(
         new_jobs=RateView(limit=left.limit, window_s=left.window_s, remaining=left.remaining, reset_s=left.reset_s),
         active_jobs=ActiveView(limit=most, used=used),

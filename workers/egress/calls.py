@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NoReturn, Self
 
 import httpx
@@ -50,17 +51,22 @@ class Response:
     Attributes
     ----------
     status : int
-    headers : httpx.Headers
-        Ignore case.
+    raw_headers : list of (bytes, bytes)
+        Names in lower case.
     body : bytes
     place : str
         Host (and port), for messages.
     """
 
     status: int
-    headers: httpx.Headers
+    raw_headers: Sequence[tuple[bytes, bytes]]
     body: bytes
     place: str
+
+    @property
+    def headers(self) -> httpx.Headers:
+        """The headers; their names ignore case."""
+        return httpx.Headers(list(self.raw_headers))
 
     @property
     def text(self) -> str:
@@ -155,15 +161,16 @@ class Egress:
             With a code of `CODES`, unless the answer is whole and its status 2xx.
         """
         place = _read_place(url)
-        request = _request(method, url, headers or {}, content)
-        if request is None:
+        address = _address(url)
+        written = _headers(method, address, headers or {}, content)
+        if address is None or written is None:
             raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
         try:
             async with asyncio.timeout(timeout_s):
-                received = await self.transport.call(request)
+                received = await self.transport.ask(place, method, address.target, written, content)
         except TimeoutError:
             raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
-        response = Response(received.status, httpx.Headers(received.headers), received.body, str(place))
+        response = Response(received.status, received.headers, received.body, str(place))
         if not 200 <= response.status < 300:
             raise self._failure(response, retriable)
         return response
@@ -200,12 +207,36 @@ def _read_place(url: str) -> Place:
     raise CallFailed("refused-address", message)
 
 
-def _request(method: str, url: str, headers: Mapping[str, str], content: bytes) -> httpx.Request | None:
-    """Build a request, or ``None`` if its parts cannot be written (such errors quote the parts)."""
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """What a request says of its URL: the ``Host`` header and the request target."""
+
+    host: bytes
+    target: bytes
+
+
+@lru_cache(maxsize=256)
+def _address(url: str) -> _Address | None:
+    """Read a URL as httpx would send it, or ``None`` if it cannot be sent. Most calls repeat one URL."""
     try:
-        return httpx.Request(method, url, headers={**STANDING_HEADERS, **headers}, content=content)
-    except (httpx.InvalidURL, UnicodeError):
+        read = httpx.URL(url)
+    except httpx.InvalidURL:
         return None
+    return _Address(read.netloc, read.raw_path)
+
+
+def _headers(
+    method: str, address: _Address | None, given: Mapping[str, str], content: bytes
+) -> list[tuple[bytes, bytes]] | None:
+    """Write the headers, or ``None`` if they cannot be written (such errors quote the values)."""
+    if address is None:
+        return None
+    try:
+        written = {name.encode("ascii"): value.encode("ascii") for name, value in {**STANDING_HEADERS, **given}.items()}
+    except UnicodeError:
+        return None
+    length = [(b"Content-Length", b"%d" % len(content))] if content or method != "GET" else []
+    return [(b"Host", address.host), *written.items(), *length]
 
 
 def _refuse_constant(name: str) -> NoReturn:

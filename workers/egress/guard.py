@@ -12,6 +12,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
 
 from workers.egress.addresses import Address, Network, why_denied
@@ -30,6 +31,7 @@ _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.IGNORECASE)
 _URL = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
 _AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]*))?")
+_UNWANTED = re.compile(r"[\x00-\x20\\\x7f-\xa0]")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 
 
@@ -55,6 +57,7 @@ class Place:
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
+@lru_cache(maxsize=256)
 def read_place(url: str) -> Place:
     """Read where a URL leads, and refuse every spelling that two readers could read differently.
 
@@ -65,7 +68,7 @@ def read_place(url: str) -> Place:
     """
     if len(url) > MAX_URL:
         raise AddressRefused(f"the URL has {len(url)} characters; at most {MAX_URL} are taken")
-    if any(character <= " " or character in "\\\x7f" or "\x80" <= character <= "\xa0" for character in url):
+    if _UNWANTED.search(url):
         raise AddressRefused("the URL holds a space, a control character or a backslash; percent-encode it")
     parts = _URL.fullmatch(url)
     if parts is None or parts["scheme"].lower() not in DEFAULT_PORTS:

@@ -16,6 +16,7 @@ import httpx
 
 from workers.egress.addresses import Address, Network
 from workers.egress.connection import ClosedUnheard, Connection, Received
+from workers.egress.connection import Headers as HeaderList
 from workers.egress.failures import AddressRefused, CallFailed
 from workers.egress.guard import Guard, Place, Resolve, read_place, resolve
 
@@ -90,7 +91,14 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         """Send a request and read its whole answer, without making an `httpx.Response` of it."""
         place = _place_of(request)
         body = await request.aread()
-        plain = _plain(request)
+        return await self.ask(place, request.method, request.url.raw_path, request.headers.raw, body)
+
+    async def ask(self, place: Place, method: str, target: bytes, headers: HeaderList, body: bytes) -> Received:
+        """Send a request that is already in its parts; `headers` must hold ``Host`` and the body's length.
+
+        This is the way of every call to a target: an `httpx.Request` costs more than sending it.
+        """
+        plain = _plain(method, target, headers)
         if plain is None:
             raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP headers cannot carry")
         connection = self._reuse(place)
@@ -180,8 +188,8 @@ def _place_of(request: httpx.Request) -> Place:
     raise CallFailed("refused-address", message)
 
 
-def _plain(request: httpx.Request) -> h11.Request | None:
+def _plain(method: str, target: bytes, headers: HeaderList) -> h11.Request | None:
     """Write a request for the wire, or ``None`` if it has characters that would break out of a header."""
     with contextlib.suppress(h11.LocalProtocolError):  # its message quotes the value, which may be a key
-        return h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw)
+        return h11.Request(method=method, target=target, headers=headers)
     return None

@@ -135,8 +135,6 @@ def read_target(fields: Mapping[str, Any], secret: str | None = None) -> Target:
     """
     adapter = adapter_type(str(fields.get("protocol")))
     kind = _kind(fields.get("kind"), adapter)
-    if not isinstance(fields.get("settings") or {}, Mapping) or not isinstance(fields.get("limits") or {}, Mapping):
-        raise SpecificationError("settings and limits must be objects", "settings")
     base_url = str(fields.get("base_url") or "")
     if adapter.needs_url and not base_url:
         raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service", "base_url")
@@ -144,14 +142,14 @@ def read_target(fields: Mapping[str, Any], secret: str | None = None) -> Target:
         raise SpecificationError(
             f"protocol {adapter.protocol} has addresses of its own; leave base_url out", "base_url"
         )
-    settings = fields.get("settings") or {}
+    settings = _object(fields, "settings")
     read: Any = read_fields(adapter.settings_type, settings, "settings")
     if secret is not None or "secret" in fields:
         secret = secret if secret is not None else fields["secret"]
         _check_secret(secret, adapter)
         if isinstance(read, TranslatorSettings):
             read.check_secret(secret)
-    limits = read_fields(Limits, fields.get("limits") or {}, "limits")
+    limits = read_fields(Limits, _object(fields, "limits"), "limits")
     name = str(fields.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
@@ -201,6 +199,13 @@ def connect(target: Target, egress: Egress) -> Adapter:
     made: Any = adapter_type(target.protocol)
     adapter: Adapter = made(target, read_fields(made.settings_type, target.settings, "settings"), egress)
     return adapter
+
+
+def _object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    written = fields.get(name)
+    if written is not None and not isinstance(written, Mapping):
+        raise SpecificationError(f"{name} must be an object", name)
+    return written or {}
 
 
 def _kind(written: Any, adapter: type[Adapter]) -> Kind:

@@ -175,7 +175,7 @@ class _Examination:
 
     async def _check_languages(self) -> None:
         try:
-            supported = await self._persist(self._adapter.languages)
+            supported = await self._persist(self._adapter.languages, PATIENCE)
         except CallFailed as failed:
             if failed.code in {"refused-address", "tls", "auth", "quota"}:
                 raise _unfit(failed) from None
@@ -296,14 +296,14 @@ class _Examination:
             return None
         return reply
 
-    async def _persist(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
         """Make a call, and make it again after a failure that may pass."""
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, tries + 1):
             self._calls += 1
             try:
                 return await call()
             except CallFailed as failed:
-                patience = PATIENCE if failed.code == "timeout" else TRIES
+                patience = PATIENCE if failed.code == "timeout" else tries
                 if not failed.retriable or attempt >= patience:
                     raise
                 asked_s = failed.retry_after_s

@@ -104,8 +104,13 @@ ERRORS: Mapping[str, tuple[str, bool]] = {
     "SSLError": ("tls", False),
 }
 
-FINAL_SERVER_ERRORS = frozenset({"ERR_KEY_INVALID", "ERR_KEY_BLOCKED", "ERR_DAILY_REQ_LIMIT_EXCEEDED"})
-"""The library's words for 401, 402 and 403."""
+SERVER_ERRORS: Mapping[Any, tuple[str, bool]] = {
+    "ERR_KEY_INVALID": ("auth", False),
+    "ERR_KEY_BLOCKED": ("quota", False),
+    "ERR_DAILY_REQ_LIMIT_EXCEEDED": ("auth", False),
+    "ERR_TOO_MANY_REQUESTS": ("http-429", True),
+}
+"""The library's words for 401, 402, 403 and 429."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,8 +224,8 @@ class DeepTranslator:
 
     def _failure(self, kind: str, facts: tuple[Any, ...]) -> CallFailed:
         code, retriable = ERRORS.get(kind, ("connect", True))
-        if kind == "ServerException" and facts and facts[0] in FINAL_SERVER_ERRORS:
-            code, retriable = "auth", False
+        if kind == "ServerException" and facts:
+            code, retriable = SERVER_ERRORS.get(facts[0], (code, retriable))
         return CallFailed(code, f"{self.settings.translator} failed with {kind}", retriable=retriable)
 
     async def _in_thread(self, work: Callable[[], str | CallFailed]) -> str | CallFailed:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 from annotated_types import MaxLen
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.errors import SpecificationError
 
@@ -27,8 +27,11 @@ class TranslatorSettings:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
-    language_codes: Annotated[Mapping[str, str], MaxLen(500)] = field(default_factory=dict)
-    """The service's own code for a language where it differs: ``{"zh": "zh-Hans"}``."""
+    language_codes: Annotated[
+        Mapping[str, str],
+        MaxLen(500),
+        Field(description='The service\'s own code for a language where it differs: {"zh": "zh-Hans"}.'),
+    ] = field(default_factory=dict)  # described here: docstrings of inherited fields do not reach the schema
 
     def __post_init__(self) -> None:
         for code, spelling in self.language_codes.items():

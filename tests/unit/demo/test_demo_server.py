@@ -1,6 +1,9 @@
 """The demo services over real HTTP: the protocol, and each ill doing what it says."""
 
 import json
+import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -217,3 +220,15 @@ def test_a_server_stops_although_a_caller_still_waits():
             start = time.monotonic()
         assert time.monotonic() - start < 4
         assert isinstance(waiting.exception(5), httpx.HTTPError) or waiting.result().status_code >= 500
+
+
+def test_it_runs_from_the_shell_until_interrupted():
+    command = [sys.executable, "-m", "demo", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        lines = [process.stdout.readline() for _ in (*BEHAVIOURS, *ILLS)]
+        address = lines[0].split()[0]
+        assert address.endswith("/faithful")
+        assert httpx.get(f"{address}/languages", trust_env=False).status_code == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    assert [line.split()[1] for line in lines if "/balancing" in line] == ["UCS"]

@@ -112,7 +112,7 @@ async def listening(
                     await said(heard, writer)
                 if not after(heard):
                     break
-        except ConnectionError:
+        except (ConnectionError, asyncio.CancelledError):  # the test is over, or it hung up
             pass
         finally:
             talking.discard(me)

@@ -30,7 +30,8 @@ def ask(*batches: Sequence[Probe]):
 
     def experiment():
         for batch in batches:
-            seen.append(list((yield batch)))
+            replies = yield batch
+            seen.append(list(replies))
         return FINDING
 
     return Session(experiment()), seen
@@ -238,8 +239,9 @@ def test_cancelling_keeps_what_was_answered():
         session, _ = ask(probes(1000))
         target, ledger = Target(pause_s=0.001), Ledger()
         run = asyncio.ensure_future(driver(target, ledger, flush_s=100, flush_replies=10_000).run(session))
-        while len(target.calls) < 50:
-            await asyncio.sleep(0.001)
+        async with asyncio.timeout(10):
+            while len(target.calls) < 50:  # noqa: ASYNC110 - the target knows of no event
+                await asyncio.sleep(0.001)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run

@@ -80,7 +80,10 @@ def test_a_whole_answer_comes_back_with_its_status_and_headers(wire):
 @pytest.mark.parametrize(
     "wire_bytes",
     [
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nHola,\r\n8;x=1\r\n mundo!!\r\n0\r\nX-Trailer: 1\r\n\r\n",
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"5\r\nHola,\r\n8;x=1\r\n mundo!!\r\n0\r\nX-Trailer: 1\r\n\r\n"
+        ),
         b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHola, mundo!!",
         b"HTTP/1.0 200 OK\r\n\r\nHola, mundo!!",
         b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nConnection: close\r\n\r\nHola, mundo!!",
@@ -199,16 +202,12 @@ def test_a_header_that_would_break_out_is_not_sent(wire, header):
     assert (failed.code, service.heard) == ("unsupported", [])
 
 
-def test_nothing_listening_is_a_failure_to_connect():
+def test_nothing_listening_is_a_failure_to_connect(wire):
     async def go():
-        server = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        server.close()
-        await server.wait_closed()
-        from ipaddress import ip_network
-
-        async with Egress([ip_network("127.0.0.0/8")]) as egress:
-            return await attempt(egress, f"http://127.0.0.1:{port}/", 5, {})
+        async with wire.listening(lambda heard: wire.raw()) as service:
+            pass
+        async with Egress(wire.loopback) as egress:
+            return await attempt(egress, service.url, 5, {})
 
     failed = asyncio.run(go())
     assert (failed.code, failed.retriable) == ("connect", True)
@@ -219,9 +218,9 @@ def test_a_second_address_is_tried_when_nobody_answers_at_the_first(wire):
         async def resolve(host, port):
             return ["127.0.0.77", "127.0.0.1"]
 
-        async with wire.listening(lambda heard: wire.raw("here")) as service:
-            async with Egress(wire.loopback, resolve=resolve) as egress:
-                return await egress.send("GET", f"http://service.example.org:{service.port}/", timeout_s=5)
+        here = wire.listening(lambda heard: wire.raw("here"))
+        async with here as service, Egress(wire.loopback, resolve=resolve) as egress:
+            return await egress.send("GET", f"http://service.example.org:{service.port}/", timeout_s=5)
 
     assert asyncio.run(go()).text == "here"
 
@@ -248,16 +247,8 @@ def test_a_kept_connection_that_went_stale_is_replaced_without_a_failure(wire):
 
 
 def test_a_connection_closed_on_arrival_of_the_second_request_is_replaced_once(wire):
-    def answer(heard):
-        return said(b"") if len(service_calls := seen) == 1 and not service_calls.append(heard) else keep(heard)
-
-    seen: list[object] = []
-
-    def keep(heard):
-        seen.append(heard)
-        return wire.raw("x")
-
-    response, service = call(wire, answer, calls=2)
+    answers = iter([wire.raw("x"), said(b""), wire.raw("x")])
+    response, service = call(wire, lambda heard: next(answers), calls=2)
     assert response.body == b"x"
     assert [heard.connection for heard in service.heard] == [1, 1, 2]
 
@@ -284,13 +275,13 @@ def test_a_call_that_was_cut_does_not_leave_its_answer_to_the_next(wire):
 
     async def go():
         answers = iter([late])
-        async with wire.listening(lambda heard: next(answers, wire.raw("prompt"))) as service:
-            async with Egress(wire.loopback) as egress:
-                first = await attempt(egress, service.url, 0.1, {})
-                second = await attempt(egress, service.url, 5, {})
-                await asyncio.sleep(0.4)
-                third = await attempt(egress, service.url, 5, {})
-                return first.code, second.text, third.text
+        answering = wire.listening(lambda heard: next(answers, wire.raw("prompt")))
+        async with answering as service, Egress(wire.loopback) as egress:
+            first = await attempt(egress, service.url, 0.1, {})
+            second = await attempt(egress, service.url, 5, {})
+            await asyncio.sleep(0.4)
+            third = await attempt(egress, service.url, 5, {})
+            return first.code, second.text, third.text
 
     assert asyncio.run(go()) == ("timeout", "prompt", "prompt")
 
@@ -308,17 +299,17 @@ def test_calls_side_by_side_get_their_own_answers(wire):
                 sent = f"text {place}".encode() * (place % 7 + 1)
                 return sent, (await egress.send("POST", service.url, content=sent, timeout_s=10)).body
 
-            pairs = await asyncio.gather(*(one(place) for place in range(300)))
-            return pairs
+            return await asyncio.gather(*(one(place) for place in range(300)))
 
     assert all(sent == got for sent, got in asyncio.run(go()))
 
 
 def test_the_transport_serves_httpx_itself(wire):
     async def go():
-        async with wire.listening(lambda heard: wire.as_json({"a": 1})) as service, Egress(wire.loopback) as egress:
-            async with httpx.AsyncClient(transport=egress.transport, trust_env=False) as client:
-                return (await client.get(service.url)).json()
+        egress = Egress(wire.loopback)
+        client = httpx.AsyncClient(transport=egress.transport, trust_env=False)
+        async with wire.listening(lambda heard: wire.as_json({"a": 1})) as service, client:
+            return (await client.get(service.url)).json()
 
     assert asyncio.run(go()) == {"a": 1}
 

@@ -71,16 +71,16 @@ class Authority:
         return context
 
 
-def fetch(wire, server, trust, host=HOST, scheme="https"):
+def fetch(wire, server, trust, host=HOST):
     async def resolve(name, port):
         return ["127.0.0.1"]
 
     async def go():
-        async with wire.listening(lambda heard: wire.raw("sealed"), tls=server) as service:
-            async with Egress(wire.loopback, resolve=resolve, trust=trust) as egress:
-                first = await egress.send("GET", f"{scheme}://{host}:{service.port}/", timeout_s=5)
-                await egress.send("GET", f"{scheme}://{host}:{service.port}/", timeout_s=5)
-                return first.text, [heard.connection for heard in service.heard]
+        answering = wire.listening(lambda heard: wire.raw("sealed"), tls=server)
+        async with answering as service, Egress(wire.loopback, resolve=resolve, trust=trust) as egress:
+            first = await egress.send("GET", f"https://{host}:{service.port}/", timeout_s=5)
+            await egress.send("GET", f"https://{host}:{service.port}/", timeout_s=5)
+            return first.text, [heard.connection for heard in service.heard]
 
     return asyncio.run(go())
 
@@ -120,8 +120,16 @@ def test_a_certificate_with_a_fault_is_refused_for_good(wire, tmp_path, fault):
 
 
 def test_a_service_without_tls_behind_an_https_address_is_refused(wire):
-    with pytest.raises(CallFailed) as caught:
-        fetch(wire, None, None)
+    async def plain(reader, writer):
+        writer.write(wire.raw("Client sent an HTTP request to a plain server", "400 Bad Request"))
+        writer.close()
+
+    async def go():
+        async with await asyncio.start_server(plain, "127.0.0.1", 0) as server, Egress(wire.loopback) as egress:
+            await egress.send("GET", f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/", timeout_s=5)
+
+    with pytest.raises(CallFailed, match="http:// address") as caught:
+        asyncio.run(go())
     assert caught.value.code == "tls"
 
 

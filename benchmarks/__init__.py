@@ -1,0 +1,1 @@
+"""Speed against references, side by side: ``python -m benchmarks.bench_pipe``."""
