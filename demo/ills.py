@@ -1,7 +1,7 @@
 """Services that do not work as they should, and how a rating of them must end.
 
 Where they answer at all they translate faithfully, so the letter in spite of an ill is DSBS. That
-an array cannot be trusted is found out before the rating, and its texts are then sent one by one.
+an array cannot be trusted is found out before the rating, which does not take place.
 Each service keeps a memory of its own (counts), made anew with every application.
 """
 

@@ -67,7 +67,7 @@ class Settings(BaseSettings):
     # The job engine
     worker_concurrency: int = Field(4, gt=0, description="Jobs a worker runs at a time")
     lease_s: float = Field(30, gt=0, description="Silence after which a worker's job may be claimed by another")
-    heartbeat_s: float = Field(10, gt=0, description="How often a worker extends its lease and looks for cancellation")
+    heartbeat_s: float = Field(3, gt=0, description="How often a worker extends its lease and looks for cancellation")
     reconcile_s: float = Field(5, gt=0, description="How often due jobs are looked for")
     redispatch_s: float = Field(15, gt=0, description="After how long a job that no worker took is announced again")
     attempt_cap: int = Field(5, gt=0, description="Attempts in a row that recorded nothing new before a job is failed")

@@ -23,8 +23,11 @@ from assay.model import Failure, Finding, Observation, Probe, Reply
 from workers.egress import RETRY_AFTER_CAP_S, CallFailed
 from workers.targets.adapter import Adapter, Limits
 
-BREATH_S = 0.05
+BREATH_S = 0.02
 """Least time between two writes to the ledger: a fast target fills it faster than a commit pays."""
+
+IN_FLIGHT = 24
+"""Questions that may be on their way at a time in calls of several: a crash repeats no more of them."""
 
 FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 """Failures that no other probe of the job would escape."""
@@ -212,7 +215,7 @@ class Driver:
 
     def _calls(self, probes: Sequence[Probe]) -> Iterator[list[Probe]]:
         """Group probes that may share a call, in order."""
-        limit = self.adapter.batch_limit
+        limit = min(self.adapter.batch_limit, max(1, IN_FLIGHT // self.limits.concurrency))
         if limit <= 1:
             yield from ([probe] for probe in probes)
             return

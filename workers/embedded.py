@@ -15,8 +15,8 @@ from celery import Celery
 from store import jobs
 from workers.doorbell import Doorbell
 from workers.reconciler import Reconciler
-from workers.run_job import Workplace
 from workers.tasks import add_tasks
+from workers.workplace import Workplace
 
 log = structlog.get_logger()
 

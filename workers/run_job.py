@@ -8,54 +8,34 @@ leaves, the row says what happened; a task queue only rings the bell.
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import structlog
 
 from assay.certificate import target_digest
 from assay.document import rating_document
-from assay.errors import AssayError
 from assay.experiment import Session, generator
 from assay.model import Kind, Observation, Reason
 from assay.verdict import METHODOLOGY_VERSION, rate
 from store import jobs, observations, targets
 from store.database import Database
-from store.errors import LeaseLost, SecretLost, SecretMoved, StoreUnavailable
 from store.jobs import Claim, Job, LedgerEntry
 from store.ratings import NewRating
-from store.secrets import Vault
 from store.settings import Settings
 from store.specification import dump_method, parse_method
-from workers.driver import Answered, Breaker, Budget, Driver, Patience, TargetRefused, TargetUnavailable
+from workers.driver import Answered, Breaker, Budget, Driver, Patience
 from workers.egress import Egress
-from workers.heart import Heart, Stopped
-from workers.problems import problem
+from workers.endings import end_badly
+from workers.heart import Heart
 from workers.targets import connect
 from workers.targets.adapter import Limits, Target
-from workers.targets.capability import TargetUnfit, examine
+from workers.targets.capability import examine
+from workers.workplace import Workplace, seconds_left
 
 log = structlog.get_logger()
-
-TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502", "http-503", "http-504", "http-429"})
-"""Failures that are forgotten, and so asked again, when the job rests."""
-
-
-def _nobody_asks(asked: int, expected: int) -> None:
-    """Ignore progress: the row tells it already."""
-
-
-@dataclass
-class Workplace:
-    """What a worker has at hand: the database, the vault, the settings, and a hook for progress."""
-
-    database: Database
-    vault: Vault
-    settings: Settings
-    on_progress: Callable[[int, int], None] = _nobody_asks
-    leaving: threading.Event = field(default_factory=threading.Event)
 
 
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
@@ -86,21 +66,8 @@ def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
             leaving=workplace.leaving,
         ) as heart:
             asyncio.run(_carry_out(workplace, claim, heart))
-    except (TargetUnfit, TargetRefused, SecretLost, SecretMoved, AssayError) as unfit:
-        _fail(workplace, claim, problem(unfit))
-    except TargetUnavailable as unavailable:
-        _rest_or_fail(workplace, claim, unavailable)
-    except TimeoutError as late:
-        _fail(workplace, claim, problem(late))
-    except Stopped as stopped:
-        _leave(workplace, claim, stopped)
-    except LeaseLost:
-        facts.warning("lease lost")
-    except StoreUnavailable:
-        facts.exception("database unavailable; the lease will run out and the job will be resumed")
-    except Exception as unexpected:  # noqa: BLE001 - whatever it was, the row must say that the job ended
-        facts.exception("job failed unexpectedly")
-        _fail(workplace, claim, problem(unexpected))
+    except Exception as error:  # noqa: BLE001 - every way to end badly is told apart in one place
+        end_badly(workplace, claim, error)
     else:
         facts.info("job finished")
 
@@ -110,7 +77,7 @@ async def _carry_out(workplace: Workplace, claim: Claim, heart: Heart) -> None:
     work = asyncio.ensure_future(_rate(workplace, claim) if claim.job.kind == "rating" else _probe(workplace, claim))
     heart.on_stop(asyncio.get_running_loop(), work.cancel)
     try:
-        async with asyncio.timeout(_seconds_left(claim)):
+        async with asyncio.timeout(seconds_left(claim)):
             await work
     except asyncio.CancelledError:
         heart.raise_why()
@@ -127,7 +94,8 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         _stage(workplace, claim, "probing")
         capability = await examine(adapter, _pairs(dump_method(method)))
         _stage(workplace, claim, "asking")
-        session = Session(method.design(generator(job.seed)), lambda units: _recall(database, job.id, units))
+        recorded = partial(_recall, database, job.id) if job.observed else None
+        session = Session(method.design(generator(job.seed)), recorded)
         driver = Driver(
             capability.adapter,
             target.limits,
@@ -223,12 +191,6 @@ def _recall(database: Database, job_id: str, units: Sequence[str]) -> dict[str, 
         return observations.recall(connection, job_id, units)
 
 
-def _seconds_left(claim: Claim) -> float:
-    """Count from the claim to the job's deadline; both are of the database's clock."""
-    now = claim.job.heartbeat_at or claim.job.created_at
-    return max(0.0, (claim.job.deadline_at - now) / 1000)
-
-
 def _stage(workplace: Workplace, claim: Claim, stage: str) -> None:
     with workplace.database.write() as connection:
         jobs.stage(connection, claim, stage)
@@ -268,37 +230,3 @@ def _finish(workplace: Workplace, claim: Claim, document: dict[str, Any]) -> Non
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating, ("job.succeeded", "rating.published"))
-
-
-def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> None:
-    try:
-        with workplace.database.write() as connection:
-            jobs.fail(connection, claim, why)
-    except LeaseLost:
-        log.warning("lease lost", job=claim.job.id)
-    else:
-        log.info("job failed", job=claim.job.id, code=why["code"])
-
-
-def _rest_or_fail(workplace: Workplace, claim: Claim, unavailable: TargetUnavailable) -> None:
-    """Let the job rest while its target recovers; give up when the deadline would pass meanwhile."""
-    rest_s = workplace.settings.breaker_delay_s
-    if claim.job.kind == "probe" or _seconds_left(claim) <= rest_s:
-        _fail(workplace, claim, problem(unavailable))
-        return
-    with workplace.database.write() as connection:
-        observations.forget_failures(connection, claim, TRANSIENT)
-        jobs.release(connection, claim, delay_s=rest_s, charge_attempt=False)
-    log.warning("target unavailable; job rests", job=claim.job.id, code=unavailable.failure.code)
-
-
-def _leave(workplace: Workplace, claim: Claim, stopped: Stopped) -> None:
-    """End a stopped job: cancelled for good, or handed back for another worker."""
-    if stopped.why == "lease-lost":
-        return
-    with workplace.database.write() as connection:
-        if stopped.why == "cancelled":
-            jobs.cancel(connection, claim)
-        else:
-            jobs.release(connection, claim, charge_attempt=False)
-    log.info("job left", job=claim.job.id, why=stopped.why)

@@ -12,7 +12,8 @@ from celery import Celery
 from store.database import Database
 from store.secrets import Vault
 from store.settings import Settings
-from workers.run_job import Workplace, run_job
+from workers.run_job import run_job
+from workers.workplace import Workplace
 
 RUN_JOB = "assay.run_job"
 """Name of the task that a doorbell rings."""

@@ -125,6 +125,7 @@ def test_killed_in_the_middle_it_finishes_with_the_same_rating_and_asks_little_t
     with counted(calls) as url:
         undisturbed = serve()
         asked = request(url, seed=11)
+        asked["target"]["settings"] = {"batch_maximum": 1}
         whole = undisturbed.finished(undisturbed.agency.post("/v1/jobs", asked)["id"])
         expected = undisturbed.agency.get(whole["rating"]["href"])
         once = Counter(calls)
@@ -132,7 +133,7 @@ def test_killed_in_the_middle_it_finishes_with_the_same_rating_and_asks_little_t
         calls.clear()
         victim = serve()
         job = victim.agency.post("/v1/jobs", asked)
-        while len(calls) < 60:
+        while len(calls) < 80:
             time.sleep(0.005)
         victim.kill()
         time.sleep(0.2)
@@ -140,10 +141,9 @@ def test_killed_in_the_middle_it_finishes_with_the_same_rating_and_asks_little_t
         ended = victim.finished(job["id"])
         rating = victim.agency.get(ended["rating"]["href"])
     assert same_rating(rating) == same_rating(expected)
-    repeated = Counter(calls) - once
-    capability = 12  # the resumed job examines its target again
-    chunk = 20 + 8  # answers not yet committed, and calls in flight
-    assert sum(repeated.values()) <= capability + chunk
+    repeated = {text: n for text, n in (Counter(calls) - once).items() if "211" not in text and "224" not in text}
+    in_flight, not_yet_written = 8, 20 + 8
+    assert sum(repeated.values()) <= in_flight + not_yet_written
 
 
 def test_sigterm_hands_the_job_back_and_the_next_process_finishes_it(serve, counted):

@@ -35,6 +35,8 @@ SENTENCES = 40
 FIRST, STEP = 211, 13
 """The numbers are 211, 224, 237 …: three digits, so that nobody puts a separator into them."""
 
+MEND_ARRAYS = "an answer could be taken for another text's; mend the service's answers to lists of texts"
+
 _NUMBER = re.compile(r"\d+")
 
 Pair = tuple[str, str]
@@ -90,7 +92,8 @@ class TargetUnfit(Exception):
     Parameters
     ----------
     code : str
-        ``unsupported-language``, ``empty``, ``truncates``, or that of a failed call.
+        ``unsupported-language``, ``empty``, ``truncates``, ``out-of-order``, ``wrong-count``, or that
+        of a failed call.
     message : str
         What was seen.
     hint : str
@@ -113,8 +116,8 @@ async def examine(
 ) -> Capability:
     """Examine a translator in about six calls.
 
-    Several texts in one call are allowed only if it was seen that the answers keep their number
-    and order; if not, the result's `adapter` sends them one by one, which is always safe.
+    A service whose answers to several texts come in another number or order is not rated. Where
+    that could not be seen, the result's `adapter` sends texts one by one, which is always safe.
 
     Parameters
     ----------
@@ -234,21 +237,22 @@ class _Examination:
             raise TargetUnfit("empty", "the way back brought nothing", f"check that it translates {back} to {there}")
 
     async def _several(self) -> bool | None:
-        """Ask several texts at once; ``None`` if their order could not be seen."""
+        """Ask several texts at once; ``True`` if their order was kept, ``None`` if it could not be seen."""
         size = min(5, self._adapter.batch_limit)
         numbers = [number(place) for place in range(1, size + 1)]
         asks = [Translate(sentence(place), *self._pairs[0]) for place in range(1, size + 1)]
         try:
             replies = await self._persist(lambda: self._adapter.answer(asks))
         except CallFailed as failed:
+            if failed.code == "wrong-count":
+                raise TargetUnfit(failed.code, failed.message, MEND_ARRAYS, None) from None
             self._notes.append(f"several texts in one call failed ({failed.code}); texts are sent one by one")
-            return False if failed.code == "wrong-count" else None
+            return None
         found = [numbers_in(reply) for reply in replies]
         if all(own in there for own, there in zip(numbers, found, strict=True)):
             return True
         if any(set(numbers) - {own} & there for own, there in zip(numbers, found, strict=True)):
-            self._notes.append("several texts in one call came back out of order; texts are sent one by one")
-            return False
+            raise TargetUnfit("out-of-order", f"{size} texts in one call came back in another order", MEND_ARRAYS)
         self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
         return None
 
@@ -334,5 +338,5 @@ def _digit(character: str) -> str:
 
 
 def _unfit(failed: CallFailed) -> TargetUnfit:
-    hint = "try again later" if failed.retriable else "mend this before asking for a rating"
+    hint = "check the address, or try again later" if failed.retriable else "mend this before asking for a rating"
     return TargetUnfit(failed.code, failed.message, hint, failed)

@@ -110,12 +110,11 @@ def first_only(asks):
 
 
 @pytest.mark.parametrize("translate", [reversed_order, swapped_pair, first_only])
-def test_a_service_that_mixes_several_texts_up_is_asked_one_by_one(translate):
-    service = Service(translate)
-    found, _ = look(service)
-    assert (found.batch, found.order_kept, found.adapter.batch_limit) == (False, False, 1)
-    assert any("one by one" in note for note in found.notes)
-    assert service.batch_limit == 25  # what was given is not changed
+def test_a_service_that_mixes_up_or_loses_several_texts_is_unfit(translate):
+    with pytest.raises(TargetUnfit) as unfit:
+        look(Service(translate))
+    assert unfit.value.code in {"out-of-order", "wrong-count"}
+    assert "lists of texts" in unfit.value.hint
 
 
 def test_a_service_that_loses_numbers_is_asked_one_by_one_because_its_order_cannot_be_seen():
