@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -200,9 +201,10 @@ def _fetch(agency: Agency, case: Case, folder: Path, *, keep: bool) -> None:
 
 
 def _table(cases: list[Case]) -> Table:
-    table = Table(title="Ratings of services whose behaviour is known", title_justify="left", expand=False)
-    for heading in ("service", "rating", "P(BS)", "P(DSBS)", "P(UCS)", "published", "calls", ""):
-        table.add_column(heading, justify="left" if heading in ("service", "rating", "published") else "right")
+    table = Table(box=box.SIMPLE_HEAD, title="Ratings of services whose behaviour is known", title_justify="left")
+    for heading in ("service", "rating", "P(BS)", "P(DSBS)", "P(UCS)", "P5's rule", "calls", ""):
+        in_words = heading in ("service", "rating", "P5's rule")
+        table.add_column(heading, justify="left" if in_words else "right", no_wrap=True)
     for case in cases:
         table.add_row(case.name, *_result(case))
     return table
@@ -215,8 +217,7 @@ def _result(case: Case) -> tuple[Text | str, ...]:
         asked, expected = case.job.get("asked", 0), case.job.get("expected", 0)
         return (Text(f"{case.job.get('stage', 'queued')} {asked}/{expected}", "dim"),)
     if case.rating is None:
-        error = case.job.get("error") or {}
-        return Text(f"failed: {error.get('code', '')}"), "", "", "", "", "", mark
+        return Text(str(case.job["status"])), "–", "–", "–", "–", "–", mark
     rating = case.rating
     said = rating["letter"] if rating["declared"] else "inconclusive"
     style = STYLES.get(rating["letter"] or "", "") if rating["declared"] else ""

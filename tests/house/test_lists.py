@@ -3,6 +3,7 @@
 import hashlib
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,8 @@ def test_every_method_has_its_page_its_test_of_known_bias_and_its_fields_explain
     written = page(f"methods/{name}.md")
     assert f"# {name}" in written
     assert (ROOT / "tests" / "unit" / "methods" / f"test_{name.replace('-', '_')}.py").exists()
-    for each in kind.__dataclass_fields__:
-        assert each in (kind.__doc__ or "") or each == "method", f"{each} is not explained in the docstring"
+    for each in fields(kind):
+        assert each.name in (kind.__doc__ or "") or each.name == "method", f"{each.name} is not explained"
 
 
 def test_the_paper_behind_the_methods_has_tests_of_its_numbers():
