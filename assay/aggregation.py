@@ -41,6 +41,8 @@ def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     """
     if not components:
         raise TooFewObservations("no component has probabilities")
+    if len(components) == 1:
+        return components[0]
     bs = 1.0 - float(np.prod([1.0 - one.BS for one in components]))
     ucs = float(np.prod([one.UCS for one in components]))
     return Probabilities(BS=bs, DSBS=max(0.0, 1.0 - bs - ucs), UCS=ucs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any
 
 import structlog
@@ -15,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 
 from assay.errors import SpecificationError
+from assay.methods import METHODS, method_name
 from service.problems import Problem, phrase, respond
 from service.strict_json import pointer_to
 from store.errors import AlreadyFinished, SecretLost, SecretMoved, StoreUnavailable
@@ -91,7 +93,7 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     """Answer a request whose shape is wrong, naming every place."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
     causes = [one.get("ctx", {}).get("error") for one in error.errors()]
-    told = [_place(one, error.body) | {"detail": _message(one)} for one in error.errors()]
+    told = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in error.errors()]
     if len(causes) == 1 and isinstance(causes[0], SpecificationError):
         return respond(request, Problem("bad-specification", str(causes[0]), errors=told))
     detail = told[0]["detail"] if len(told) == 1 else f"{len(told)} places need mending; see errors"
@@ -131,8 +133,28 @@ def _parts(field: str | None) -> list[str]:
     return field.split(".") if field else []
 
 
-def _message(one: dict[str, Any]) -> str:
+def _message(one: dict[str, Any], body: Any) -> str:
+    """Say what was wrong; a name that is not known comes with those that are."""
+    match one["type"]:
+        case "union_tag_invalid":
+            known = one["ctx"]["expected_tags"].replace("'", "")
+            return f"no {_discriminator(one)} is called {one['ctx']['tag']!r}; known: {known}"
+        case "unexpected_keyword_argument" | "extra_forbidden":
+            known = ", ".join(_known_fields(one["loc"], body))
+            return f"no field is called {one['loc'][-1]!r}" + (f"; known: {known}" if known else "")
     return str(one["msg"]).removeprefix("Value error, ")
+
+
+def _discriminator(one: dict[str, Any]) -> str:
+    return str(one["ctx"]["discriminator"]).strip("'")
+
+
+def _known_fields(place: Sequence[str | int], body: Any) -> Sequence[str]:
+    """List the fields of an experiment's method, the part of a request that most names are written in."""
+    if place[:2] != ("body", "experiment") or not isinstance(body, dict):
+        return ()
+    name = body["experiment"].get("method")
+    return [each.name for kind in METHODS if method_name(kind) == name for each in fields(kind)]
 
 
 def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
@@ -143,6 +165,8 @@ def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
     cause = one.get("ctx", {}).get("error")
     inner = _parts(cause.field) if isinstance(cause, SpecificationError) else []
     missing = str(one["type"]).startswith("missing")
+    if one["type"].startswith("union_tag"):
+        inner = [_discriminator(one)]
     return {"pointer": pointer_to(*_in_the_body(parts, body, missing=missing), *inner)}
 
 

@@ -6,7 +6,7 @@ from celery import Celery
 
 from store.settings import Settings
 
-MEMORY = "memory://"
+MEMORY = "memory://localhost/"
 """Broker of the embedded worker: inside this process, gone with it."""
 
 
