@@ -201,12 +201,15 @@ def _fetch(agency: Agency, case: Case, folder: Path, *, keep: bool) -> None:
 
 
 def _table(cases: list[Case]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title="Ratings of services whose behaviour is known", title_justify="left")
-    for heading in ("service", "rating", "P(BS)", "P(DSBS)", "P(UCS)", "P5's rule", "calls", ""):
+    title = "Ratings of services whose behaviour is known"
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for heading in ("service", "rating", "BS", "DSBS", "UCS", "P5's rule", "calls", ""):
         in_words = heading in ("service", "rating", "P5's rule")
         table.add_column(heading, justify="left" if in_words else "right", no_wrap=True)
     for case in cases:
         table.add_row(case.name, *_result(case))
+    table.caption = "BS, DSBS, UCS: probability of each letter. P5's rule: the paper's own."
+    table.caption_justify = "left"
     return table
 
 
@@ -222,7 +225,7 @@ def _result(case: Case) -> tuple[Text | str, ...]:
     said = rating["letter"] if rating["declared"] else "inconclusive"
     style = STYLES.get(rating["letter"] or "", "") if rating["declared"] else ""
     shares = rating["probabilities"]
-    numbers = [f"{shares[letter]:.3f}" if shares else "–" for letter in ("BS", "DSBS", "UCS")]
+    numbers = [f"{shares[letter]:.2f}" if shares else "–" for letter in ("BS", "DSBS", "UCS")]
     published = rating["published"].get(PUBLISHED_RULE) or "–"
     return Text(said, style), *numbers, published, str(rating["calls"]), mark
 
