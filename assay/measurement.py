@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from assay.blocks import BlockWriter, NeutralWriter, Text
 from assay.catalog import languages
-from assay.model import Component, Evidence, Interval, Letter, Probabilities, Reason
-from assay.published_rules import analyse_blocks
+from assay.model import Component, Evidence, Finding, Interval, Letter, Probabilities, Reason
+from assay.published_rules import adjust, analyse_blocks
 from assay.statistics.published import Reading as PublishedReading
 from assay.statistics.published import Statistic
 from assay.translation import Reading
@@ -202,6 +202,48 @@ def conclude(
         published=analyses.letters if letter is not None else dict.fromkeys(analyses.letters),
         reasons=tuple(reasons),
         detail=detail,
+    )
+
+
+class Declared(Protocol):
+    """What a finding repeats of the specification it was made with."""
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        ...
+
+    @property
+    def attribute(self) -> str:
+        """Name of the attribute."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """Probability from which a letter is declared."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """Tolerance of the effects."""
+        ...
+
+    @property
+    def aggregation(self) -> str:
+        """How components become one letter."""
+        ...
+
+
+def put_together(declared: Declared, components: Sequence[Component]) -> Finding:
+    """Make a finding of its components, with their p-values adjusted for their number."""
+    return Finding(
+        method=declared.method,
+        attribute=declared.attribute,
+        components=tuple(components),
+        confidence=declared.confidence,
+        delta=declared.delta,
+        aggregation=declared.aggregation,
+        detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -20,7 +19,8 @@ import numpy as np
 from assay.experiment import Session
 from assay.measurement import BUDGET
 from assay.model import Failure, Finding, Observation, Probe, Reply
-from workers.egress import RETRY_AFTER_CAP_S, CallFailed
+from workers.egress import CallFailed
+from workers.pacing import Breaker, Budget, Pace, Patience
 from workers.targets.adapter import Adapter, Limits
 
 BREATH_S = 0.02
@@ -64,76 +64,6 @@ class Ledger(Protocol):
     def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
         """Keep answers for good, and count `calls` more; raise if the job is no longer ours."""
         ...
-
-
-class Pace:
-    """A generic cell rate: calls start at least ``1 / rate`` seconds apart, with no burst."""
-
-    def __init__(self, per_second: float | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._gap = 1.0 / per_second if per_second else 0.0
-        self._clock, self._next = clock, 0.0
-
-    def wait_s(self) -> float:
-        """Book the next place and say how long to wait for it."""
-        now = self._clock()
-        start = max(now, self._next)
-        self._next = start + self._gap
-        return start - now
-
-
-class Breaker:
-    """Opens after `consecutive` lost calls, or when more than half of the last `window` were lost."""
-
-    def __init__(self, consecutive: int = 20, window: int = 50) -> None:
-        self._consecutive, self._window = consecutive, window
-        self._streak = 0
-        self._recent: deque[bool] = deque(maxlen=window)
-
-    def lost(self) -> bool:
-        """Count a call that failed for good after its retries; return whether to give up."""
-        self._streak += 1
-        self._recent.append(True)
-        full = len(self._recent) == self._window
-        return self._streak >= self._consecutive or (full and 2 * sum(self._recent) > self._window)
-
-    def answered(self) -> None:
-        """Count a call that was answered."""
-        self._streak = 0
-        self._recent.append(False)
-
-
-@dataclass
-class Budget:
-    """Calls a job may still make, retries included."""
-
-    max_calls: int
-    spent: int = 0
-
-    def take(self) -> bool:
-        """Spend one call, if there is one left."""
-        if self.spent >= self.max_calls:
-            return False
-        self.spent += 1
-        return True
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How often one question is asked, and how long is waited in between (full jitter).
-
-    Before retry n a call waits between 0 and ``min(cap_s, backoff_s * 2**n)`` seconds, or as long as
-    the target asks, but never longer than `RETRY_AFTER_CAP_S`.
-    """
-
-    attempts: int = 6
-    backoff_s: float = 0.5
-    cap_s: float = 60.0
-
-    def delay_s(self, failed: CallFailed, attempt: int, rng: np.random.Generator) -> float:
-        """Choose the pause after the given attempt (the first is 1)."""
-        if failed.retry_after_s is not None:
-            return min(failed.retry_after_s, RETRY_AFTER_CAP_S)
-        return float(rng.uniform(0, min(self.cap_s, self.backoff_s * 2**attempt)))
 
 
 @dataclass

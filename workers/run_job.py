@@ -26,10 +26,11 @@ from store.jobs import Claim, Job, LedgerEntry
 from store.ratings import NewRating
 from store.settings import Settings
 from store.specification import dump_method, parse_method
-from workers.driver import Answered, Breaker, Budget, Driver, Patience
+from workers.driver import Answered, Driver
 from workers.egress import Egress
 from workers.endings import end_badly
 from workers.heart import Heart
+from workers.pacing import Breaker, Budget, Patience
 from workers.targets import connect
 from workers.targets.adapter import Limits, Target
 from workers.targets.capability import examine

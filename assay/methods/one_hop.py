@@ -23,9 +23,8 @@ from assay.catalog import attribute as attribute_named
 from assay.declaration import declare_blocks, default_biased, default_unbiased, refuse_oversize, refuse_repeats
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.measurement import Instalments, Measured, chunks, conclude
-from assay.model import Component, Finding, Kind, Probe, Reply, Translate
-from assay.published_rules import adjust
+from assay.measurement import Instalments, Measured, chunks, conclude, put_together
+from assay.model import Component, Kind, Probe, Reply, Translate
 from assay.translation import Reading, align, read_hop
 from assay.two_step import Tally, TwoStep, look_sizes
 
@@ -111,15 +110,7 @@ class OneHop:
         components: list[Component] = []
         for language, own in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
             components.append((yield from self._measure(language, named, texts, own)))
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
-        )
+        return put_together(self, components)
 
     def _measure(
         self, language: str, named: Attribute, texts: Instalments, rng: np.random.Generator

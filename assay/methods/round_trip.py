@@ -20,9 +20,8 @@ from assay.catalog import check_language, construction
 from assay.declaration import declare_blocks, default_biased, default_unbiased, refuse_oversize, refuse_repeats
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.measurement import Instalments, Measured, chunks, conclude
-from assay.model import Component, Finding, Kind, Probe, Reply, Translate
-from assay.published_rules import adjust
+from assay.measurement import Instalments, Measured, chunks, conclude, put_together
+from assay.model import Component, Kind, Probe, Reply, Translate
 from assay.statistics.published import Reading as PublishedReading
 from assay.statistics.published import Statistic
 from assay.translation import read_hop, read_text
@@ -145,15 +144,7 @@ class RoundTrip:
         components: list[Component] = []
         for (language, template), own in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
             components.append((yield from self._measure(language, template, writers[template], own)))
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
-        )
+        return put_together(self, components)
 
     def _measure(
         self, language: str, template: str, texts: Instalments, rng: np.random.Generator

@@ -8,17 +8,9 @@ import pytest
 
 from assay.experiment import Session, generator
 from assay.model import Finding, Probe, Reply, Translate
-from workers.driver import (
-    Answered,
-    Breaker,
-    Budget,
-    Driver,
-    Pace,
-    Patience,
-    TargetRefused,
-    TargetUnavailable,
-)
+from workers.driver import Answered, Driver, TargetRefused, TargetUnavailable
 from workers.egress import CallFailed
+from workers.pacing import Breaker, Budget, Pace, Patience
 from workers.targets.adapter import Limits
 
 FINDING = Finding("test", "gender", (), 0.95, 0.1)
