@@ -7,7 +7,7 @@ Everything is frozen and made of JSON-able parts, so that it can be recorded, re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -57,7 +57,7 @@ ASKS: Mapping[str, type[Ask]] = {Translate.asks: Translate}
 
 def ask_as_json(ask: Ask) -> dict[str, Any]:
     """Write a question down: its fields and, under ``asks``, its kind."""
-    return {"asks": ask.asks, **asdict(ask)}
+    return {"asks": ask.asks, **{name: getattr(ask, name) for name in ask.__slots__}}
 
 
 def ask_from_json(written: Mapping[str, Any]) -> Ask:
