@@ -1,0 +1,46 @@
+"""Seals: canonical JSON, and a Merkle tree that agrees with the definition."""
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.certificate import EvidenceTree, canonical_json, target_digest
+
+
+def merkle(leaves: list[bytes]) -> bytes:
+    """RFC 9162, section 2.1.1, as it is written."""
+    if not leaves:
+        return hashlib.sha256(b"").digest()
+    if len(leaves) == 1:
+        return hashlib.sha256(b"\x00" + leaves[0]).digest()
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    return hashlib.sha256(b"\x01" + merkle(leaves[:split]) + merkle(leaves[split:])).digest()
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=5), st.integers(), max_size=3), max_size=40))
+def test_the_tree_head_is_the_one_of_the_definition(observations: list[dict]):
+    tree = EvidenceTree()
+    for one in observations:
+        tree.append(one)
+    assert tree.head() == "sha256:" + merkle([canonical_json(one) for one in observations]).hex()
+    assert tree.size == len(observations)
+
+
+def test_canonical_json_is_sorted_and_has_one_form():
+    assert canonical_json({"b": 1, "a": [1.5, "é", None]}) == '{"a":[1.5,"é",null],"b":1}'.encode()
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_does_not_exist_cannot_be_sealed(number: float):
+    with pytest.raises(ValueError, match="JSON"):
+        canonical_json({"a": number})
+
+
+def test_a_target_is_known_by_what_it_is_and_where_not_by_its_name_or_limits():
+    one = {"name": "A", "kind": "translator", "protocol": "custom", "url": "http://x", "settings": {}, "limits": {}}
+    assert target_digest(one) == target_digest({**one, "name": "B", "limits": {"concurrency": 1}})
+    assert target_digest(one) != target_digest({**one, "url": "http://y"})

@@ -1,0 +1,98 @@
+"""A session: what is asked once, what is remembered, and what a recording must hold."""
+
+import pytest
+
+from assay.errors import RecordError, RecordIncomplete
+from assay.experiment import Session
+from assay.model import Failure, Finding, Observation, Probe, Reply, Translate
+
+FINDING = Finding("test", "gender", (), 0.95, 0.1)
+
+
+def probe(unit: str, text: str) -> Probe:
+    return Probe(unit, Translate(text, "en", "es"))
+
+
+def session(*batches, recorded=None) -> tuple[Session, list]:
+    seen = []
+
+    def experiment():
+        for batch in batches:
+            replies = yield batch
+            seen.append(list(replies))
+        return FINDING
+
+    ledger = recorded or {}
+    return Session(experiment(), lambda units: {u: ledger[u] for u in units if u in ledger}), seen
+
+
+def finish(one: Session, answer=lambda asked: Reply(asked.ask.text.upper())) -> list[Observation]:
+    made = []
+    while one.finding is None:
+        made += one.unrecorded
+        for asked in one.missing:
+            made += one.accept(asked, answer(asked))
+        one.advance()
+    return made
+
+
+def test_identical_questions_are_asked_once_and_answered_alike():
+    one, seen = session([probe("a", "x"), probe("b", "x"), probe("c", "y")], [probe("d", "x")])
+    assert [asked.unit for asked in one.missing] == ["a", "c"]
+    made = finish(one)
+    assert [reply.value for reply in seen[0] + seen[1]] == ["X", "X", "Y", "X"]
+    assert {each.probe.unit: each.copied for each in made} == {"a": False, "b": True, "c": False, "d": True}
+    assert (one.asked, one.failed) == (2, 0)
+
+
+def test_a_failure_is_no_answer_for_a_later_twin():
+    failures = iter([Reply(failure=Failure("timeout", "late")), Reply("there")])
+    one, seen = session([probe("a", "x")], [probe("b", "x")])
+    finish(one, lambda asked: next(failures))
+    assert not seen[0][0].ok
+    assert seen[1][0].value == "there"
+    assert (one.asked, one.failed) == (2, 1)
+
+
+def test_what_is_recorded_is_not_asked_again():
+    kept = {"a": Observation(probe("a", "x"), Reply("recorded"))}
+    one, seen = session([probe("a", "x"), probe("b", "y")], recorded=kept)
+    assert [asked.unit for asked in one.missing] == ["b"]
+    finish(one)
+    assert seen[0][0].value == "recorded"
+
+
+def test_a_record_of_another_question_under_the_same_unit_is_asked_anew():
+    kept = {"a": Observation(probe("a", "another text"), Reply("stale"))}
+    one, seen = session([probe("a", "x")], recorded=kept)
+    finish(one)
+    assert seen[0][0].value == "X"
+
+
+def test_a_batch_cannot_go_on_without_its_replies():
+    one, _ = session([probe("a", "x")])
+    with pytest.raises(RecordIncomplete, match="'a'"):
+        one.advance()
+
+
+def test_one_unit_for_two_probes_is_refused():
+    with pytest.raises(RecordError):
+        session([probe("a", "x"), probe("a", "y")])
+
+
+def test_the_seal_does_not_depend_on_the_order_in_which_answers_came():
+    batch = [probe(str(i), f"text {i}") for i in range(9)]
+    heads = set()
+    for order in (list, reversed):
+        one, _ = session(batch)
+        for asked in order(one.missing):
+            one.accept(asked, Reply(asked.ask.text))
+        one.advance()
+        heads.add(one.evidence.head())
+    assert len(heads) == 1
+
+
+def test_an_observation_survives_being_written_down():
+    for reply in (Reply("è\u0000\ud800"), Reply(failure=Failure("timeout", "late"))):
+        kept = Observation(probe("a", "x"), reply, copied=True)
+        assert Observation.from_json(kept.as_json()) == kept
