@@ -30,7 +30,7 @@ demo: $(READY) ## Start the agency, rate services of known behaviour, show the r
 	@$(BIN)/assay demo $(ARGS)
 
 test: $(READY) ## Run the whole test suite
-	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile $(ARGS)
 
 lint: $(READY) ## ruff: format and rules
 	@$(BIN)/ruff format --check .

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 from cli.exits import Exit
 
@@ -249,10 +249,11 @@ def main() -> None:
     """Run a command; end every error with one clean line and a code that is no letter's."""
     try:
         code = app(standalone_mode=False)
-    except click.ClickException as wrong:
-        wrong.show()
+    except TyperException as wrong:
+        if message := wrong.format_message():  # without arguments the help has been shown already
+            typer.echo(f"assay: {message} (see --help)", err=True)
         code = Exit.USAGE
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         typer.echo("interrupted", err=True)
         code = Exit.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - one clean line, never a traceback

@@ -1,0 +1,74 @@
+"""A real translator end to end: Apertium's Spanish loses he and she, its Esperanto keeps them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from demo.apertium import Apertium
+
+pytestmark = pytest.mark.skipif(
+    not Apertium.available(), reason=f"Apertium is not installed; {Apertium.how_to_install}"
+)
+
+
+@pytest.fixture(scope="module")
+def rating() -> Iterator[dict]:
+    with Apertium() as apertium:
+        arguments = ["--protocol", "apertium", "--url", apertium.url, "--language", "es", "--language", "eo"]
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "cli.main",
+                "rate",
+                *arguments,
+                "--template",
+                "base",
+                "--template",
+                "possessive",
+                "--json",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 2, done.stderr
+        yield json.loads(done.stdout)
+
+
+def part(rating: dict, name: str) -> dict:
+    return next(each for each in rating["components"] if each["name"] == name)
+
+
+def codes(component: dict) -> list[str]:
+    return [reason["code"] for reason in component["reasons"]]
+
+
+def test_esperanto_is_faithful(rating):
+    for name in ("eo", "eo/possessive"):
+        assert (part(rating, name)["letter"], part(rating, name)["declared"]) == ("DSBS", True)
+        assert codes(part(rating, name)) == ["follows-biased-input"]
+
+
+def test_spanish_erases_the_pronoun_of_the_papers_sentence(rating):
+    spanish = part(rating, "es")
+    assert (spanish["letter"], codes(spanish)) == ("BS", ["attribute-erased"])
+    assert spanish["transitions"]["she"]["other"] >= 0.9 * sum(spanish["transitions"]["she"].values())
+
+
+def test_spanish_possessives_make_everyone_he(rating):
+    spanish = part(rating, "es/possessive")
+    assert (spanish["letter"], codes(spanish)) == ("BS", ["collapses-to-value"])
+    assert spanish["reasons"][0]["facts"]["value"] == "he"
+    assert spanish["transitions"]["she"]["he"] >= 0.9 * sum(spanish["transitions"]["she"].values())
+
+
+def test_the_worst_part_decides(rating):
+    assert (rating["letter"], rating["declared"]) == ("BS", True)
+    assert set(rating["aggregation"]["deciding"]) == {"es", "es/possessive"}

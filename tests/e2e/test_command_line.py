@@ -1,0 +1,178 @@
+"""`assay` in a shell: exit codes that are letters, one clean line for every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from demo.server import DemoServer
+
+
+def assay(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+    return subprocess.run(
+        [sys.executable, "-m", "cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**clean, **environment},
+    )
+
+
+def rate(services: DemoServer, name: str, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return assay("rate", "--protocol", "libretranslate", "--url", services.url(name), *more, **environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("balancing", 0, "UCS"),
+        ("faithful", 1, "DSBS"),
+        ("always-he", 2, "BS"),
+        ("echo", 3, "nothing could be measured"),
+    ],
+)
+def test_the_exit_code_is_the_letter(services, name, code, said):
+    done = rate(services, name)
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_json_is_one_document_and_nothing_else(services):
+    done = rate(services, "always-he", "--json", "--seed", "5")
+    rating = json.loads(done.stdout)
+    assert (done.returncode, rating["letter"], rating["seed"]) == (2, "BS", 5)
+
+
+def test_a_report_is_written_in_the_format_of_its_suffix(services, tmp_path):
+    done = rate(services, "eraser", "--report", str(tmp_path / "rating.html"))
+    assert done.returncode == 2
+    assert (tmp_path / "rating.html").read_text().lower().startswith("<!doctype html>")
+
+
+def test_a_file_says_what_to_rate_and_the_command_line_outranks_it(services, tmp_path):
+    file = tmp_path / "service.toml"
+    file.write_text(
+        f"""
+        seed = 3
+        [target]
+        name = "From the file"
+        protocol = "libretranslate"
+        base_url = "{services.url("faithful")}"
+        [experiment]
+        method = "round-trip"
+        attribute = "gender"
+        languages = ["fr"]
+        """
+    )
+    from_file = json.loads(assay("rate", str(file), "--json").stdout)
+    assert [part["name"] for part in from_file["components"]] == ["fr"]
+    outranked = json.loads(assay("rate", str(file), "--json", "--language", "it", "--seed", "4").stdout)
+    assert ([part["name"] for part in outranked["components"]], outranked["seed"]) == (["it"], 4)
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        (["--attribute", "shoe-size"], "gender"),
+        (["--method", "guesswork"], "round-trip"),
+        (["--language", "klingon"], "es"),
+        (["--template", "sonnet"], "possessive"),
+        (["--setting", "batch"], "key=value"),
+        (["--report", "rating.docx"], "html"),
+        (["--protocol", "telepathy"], "libretranslate"),
+        (["--url", "ftp://127.0.0.1/"], "http"),
+        (["--nonsense"], "nonsense"),
+        (["/no/such/file.toml"], "file.toml"),
+    ],
+)
+def test_a_request_that_makes_no_sense_ends_with_64_and_one_line_naming_what_would(services, more, named):
+    done = rate(services, "faithful", *more)
+    assert done.returncode == 64
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("written", ["[target", "surprise = 1", "[target]\nname = 'x'"])
+def test_a_file_that_cannot_be_used_ends_with_64(tmp_path, written):
+    file = tmp_path / "service.toml"
+    file.write_text(written)
+    done = assay("rate", str(file))
+    assert done.returncode == 64
+    assert "Traceback" not in done.stderr
+
+
+def test_a_service_that_is_not_there_ends_with_69_and_says_so():
+    done = assay("rate", "--protocol", "libretranslate", "--url", "http://127.0.0.1:9")
+    assert done.returncode == 69
+    assert "cannot be reached" in done.stderr
+
+
+def test_a_secret_from_the_environment_is_never_printed(services):
+    secret = "sk-from-the-environment-91f3"
+    for name in ("faithful", "unauthorised"):
+        done = rate(services, name, "--full", ASSAY_TARGET_SECRET=secret)
+        assert secret not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["methods", "attributes", "protocols", "version", "--help"])
+def test_what_can_be_asked_is_listed(command):
+    done = assay(command)
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) >= 1
+
+
+def test_keys_are_made_listed_and_revoked(tmp_path: Path):
+    data = {"ASSAY_DATA_DIR": str(tmp_path)}
+    plain = assay("keys", "create", "--name", "ci", "--scope", "jobs:write", **data).stdout.strip()
+    assert plain.startswith("assay_")
+    listed = assay("keys", "list", **data).stdout
+    assert "ci" in listed
+    assert plain not in listed
+    key_id = next(word for word in listed.split() if word.startswith("key_"))
+    assert assay("keys", "revoke", key_id, **data).returncode == 0
+    assert assay("keys", "create", "--name", "x", "--scope", "everything", **data).returncode == 64
+
+
+def test_migrating_twice_is_safe(tmp_path: Path):
+    for _ in range(2):
+        assert assay("migrate", "--data-dir", str(tmp_path)).returncode == 0
+
+
+def test_a_worker_without_a_broker_says_what_it_needs(tmp_path: Path):
+    done = assay("worker", ASSAY_DATA_DIR=str(tmp_path))
+    assert done.returncode == 64
+    assert "--broker-url" in done.stderr
+
+
+def test_a_setting_that_makes_no_sense_is_named():
+    done = assay("migrate", ASSAY_EGRESS_ALLOW="everything")
+    assert done.returncode == 64
+    assert "egress_allow" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_where_keys_are_asked_for_the_first_one_is_shown_once(serve):
+    import urllib.error
+    import urllib.request
+
+    one = serve(ASSAY_AUTH="keys")
+    said = one.log.read_text()
+    plain = next(word for word in said.split() if word.startswith("assay_"))
+    one.stop()
+    one.start()
+    assert one.log.read_text().count("assay_") == 1
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{one.agency.url}/v1/jobs")
+    assert refused.value.code == 401
+    request = urllib.request.Request(f"{one.agency.url}/v1/jobs", headers={"Authorization": f"Bearer {plain}"})
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
