@@ -1,0 +1,23 @@
+"""`assay demo`: the agency and its services, each ending as its known behaviour says."""
+
+import subprocess
+import sys
+
+import pytest
+
+from demo.behaviours import BEHAVIOURS
+
+
+@pytest.mark.slow
+def test_the_demonstration_ends_by_itself_with_every_service_as_expected(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "demo", "--reports", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "✗" not in done.stdout
+    for name in BEHAVIOURS:
+        assert (tmp_path / f"{name}.html").stat().st_size > 10_000

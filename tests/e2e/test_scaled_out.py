@@ -1,0 +1,102 @@
+"""API and workers as processes of their own, over real Postgres and Redis: the same pipe, the same ratings."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+SHORT = {
+    "ASSAY_LEASE_S": "2",
+    "ASSAY_HEARTBEAT_S": "0.5",
+    "ASSAY_RECONCILE_S": "1",
+    "ASSAY_REDISPATCH_S": "3",
+    "ASSAY_AUTH": "none",
+    "ASSAY_SECRET_KEY": "a key that all processes share",
+}
+OF_ONE_RUN = ("id", "rated_at", "expires_at")
+
+
+def request(url: str, seed: int) -> dict:
+    return {
+        "target": {
+            "name": "a service",
+            "kind": "translator",
+            "protocol": "libretranslate",
+            "base_url": url,
+            "limits": {"concurrency": 2, "timeout_s": 5},
+        },
+        "experiment": {"method": "round-trip", "attribute": "gender"},
+        "seed": seed,
+    }
+
+
+@pytest.fixture
+def environment(postgres_url: str, redis_url: str) -> dict[str, str]:
+    return {**SHORT, "ASSAY_DATABASE_URL": postgres_url, "ASSAY_BROKER_URL": redis_url}
+
+
+@pytest.fixture
+def work(environment: dict[str, str], tmp_path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    started: list[subprocess.Popen[bytes]] = []
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+
+    def start() -> subprocess.Popen[bytes]:
+        with (tmp_path / f"worker-{len(started)}.log").open("wb") as output:
+            started.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "cli.main", "worker", "--concurrency", "2"],
+                    env={**clean, **environment, "ASSAY_EGRESS_ALLOW": "127.0.0.0/8"},
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            )
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.poll() is None:
+            os.killpg(one.pid, signal.SIGKILL)
+            one.wait(10)
+
+
+def ratings(one, jobs: list[dict]) -> list[dict]:
+    found = []
+    for job in jobs:
+        ended = one.finished(job["id"], 90)
+        assert ended["status"] == "succeeded", ended
+        rating = one.agency.get(ended["rating"]["href"])
+        found.append({name: value for name, value in rating.items() if name not in OF_ONE_RUN})
+    return found
+
+
+def test_jobs_survive_a_killed_worker_and_get_the_ratings_of_an_embedded_run(serve, work, services, environment):
+    names = ["faithful", "always-he", "slow"]
+    embedded = serve()
+    expected = ratings(embedded, [embedded.agency.post("/v1/jobs", request(services.url(n), 5)) for n in names])
+    embedded.stop()
+
+    agency = serve(**environment)
+    victim = work()
+    posted = [agency.agency.post("/v1/jobs", request(services.url(n), 5)) for n in names]
+    slow, until = posted[-1]["id"], time.monotonic() + 60
+    while agency.agency.get(f"/v1/jobs/{slow}")["asked"] < 10 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert agency.agency.get(f"/v1/jobs/{slow}")["status"] == "running"
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait(10)
+    work()
+    assert ratings(agency, posted) == expected
+    assert agency.agency.get(f"/v1/jobs/{slow}")["attempt"] >= 2
+
+
+def test_a_job_is_accepted_while_redis_is_down(serve, services, environment):
+    agency = serve(**{**environment, "ASSAY_BROKER_URL": "redis://127.0.0.1:1/0"})
+    job = agency.agency.post("/v1/jobs", request(services.url("faithful"), 1))
+    assert job["status"] == "queued"

@@ -1,0 +1,294 @@
+"""One job from claim to its end, on a real database, against services on this machine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.certificate import digest_of
+from assay.methods import RoundTrip
+from demo.server import DemoServer
+from store import jobs, observations, ratings
+from store.database import Database
+from store.errors import StoreUnavailable
+from store.jobs import Job, NewJob
+from store.secrets import Vault, key_id_of
+from store.settings import Settings
+from store.specification import dump_method
+from workers.run_job import StoreLedger, run_job
+from workers.workplace import Workplace
+
+OF_ONE_RUN = ("id", "rated_at", "expires_at")
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[DemoServer]:
+    with DemoServer() as server:
+        yield server
+
+
+@pytest.fixture
+def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+    settings = Settings(
+        data_dir=tmp_path,
+        database_url=database_url,
+        egress_allow="127.0.0.0/8",
+        lease_s=5,
+        heartbeat_s=0.25,
+        breaker_delay_s=1,
+        call_attempts=1,
+        ledger_replies=5,
+    )
+    database = Database(database_url)
+    yield Workplace(database, Vault.from_settings(settings), settings)
+    database.close()
+
+
+def post(workplace: Workplace, url: str, *, concurrency: int = 8, **more) -> Job:
+    target = {
+        "name": "a service",
+        "kind": "translator",
+        "protocol": "libretranslate",
+        "base_url": url,
+        "settings": {"batch_maximum": 1},
+        "limits": {"concurrency": concurrency, "timeout_s": 2},
+    }
+    asked = {
+        "tenant": "default",
+        "kind": "rating",
+        "target_id": None,
+        "target": target,
+        "sealed_secret": None,
+        "experiment": dump_method(RoundTrip("gender")),
+        "request_digest": digest_of([target, more.get("seed", 7)]),
+        "seed": 7,
+        "visibility": "private",
+        "callback_url": None,
+        "max_calls": 10_000,
+        "deadline_s": 600,
+        "expected": 120,
+        "key_id": None,
+        **more,
+    }
+    with workplace.database.write() as connection:
+        return jobs.add(connection, NewJob(**asked))
+
+
+def read(workplace: Workplace, job: Job) -> Job:
+    with workplace.database.read() as connection:
+        found = jobs.find(connection, job.id, None)
+    assert found is not None
+    return found
+
+
+def rating_of(workplace: Workplace, job: Job) -> dict:
+    with workplace.database.read() as connection:
+        stored = ratings.find(connection, read(workplace, job).rating_id, None if job is None else job.tenant)
+    return {name: value for name, value in stored.document.items() if name not in OF_ONE_RUN}
+
+
+def run(workplace: Workplace, job: Job, owner: str = "here") -> Job:
+    run_job(job.id, workplace, owner)
+    return read(workplace, job)
+
+
+def test_a_job_becomes_a_rating_with_its_evidence(workplace, services):
+    ended = run(workplace, job := post(workplace, services.url("always-he")))
+    assert (ended.status, ended.stage, ended.asked, ended.error) == ("succeeded", "rated", 120, None)
+    rating = rating_of(workplace, job)
+    assert (rating["letter"], rating["calls"]) == ("BS", 120)
+    with workplace.database.read() as connection:
+        kept = observations.page(connection, job.id, 0, 1000)
+    assert len(kept) == 120
+
+
+def test_a_second_worker_finds_nothing_to_claim(workplace, services):
+    job = post(workplace, services.url("faithful"))
+    run(workplace, job)
+    before = read(workplace, job)
+    run(workplace, job, "another")
+    assert read(workplace, job).version == before.version
+
+
+@pytest.mark.parametrize("batches", [1, 3, 8])
+def test_a_job_cut_after_some_commits_resumes_to_the_identical_rating(workplace, services, monkeypatch, batches):
+    whole = post(workplace, services.url("she-to-he-45"), seed=1)
+    run(workplace, whole)
+    cut = post(workplace, services.url("she-to-he-45"), seed=1)
+    written = []
+    original = StoreLedger.record
+
+    def dies(self, answers, **more):
+        if len(written) == batches:
+            raise StoreUnavailable("unreachable")  # so the worker can tidy up nothing, as if it were killed
+        written.append(len(answers))
+        original(self, answers, **more)
+
+    monkeypatch.setattr(StoreLedger, "record", dies)
+    run_job(cut.id, workplace, "the dead")
+    monkeypatch.undo()
+    assert read(workplace, cut).status == "running"
+    assert 0 < read(workplace, cut).asked < 120
+    with workplace.database.write() as connection:
+        jobs.release_orphans(connection)
+    ended = run(workplace, cut, "the heir")
+    assert (ended.status, ended.attempt) == ("succeeded", 2)
+    assert rating_of(workplace, cut) == rating_of(workplace, whole)
+
+
+def test_a_service_that_is_not_there_fails_the_job_at_once(workplace):
+    ended = run(workplace, post(workplace, "http://127.0.0.1:9"))
+    assert (ended.status, ended.error["code"]) == ("failed", "target_unavailable")
+    assert "cannot be reached" in ended.error["detail"]
+
+
+def test_a_language_the_service_lacks_is_named(workplace, services):
+    experiment = dump_method(RoundTrip("gender", languages=("pt-BR",)))
+    ended = run(workplace, post(workplace, services.url("faithful"), experiment=experiment))
+    assert (ended.status, ended.error["code"]) == ("failed", "target_unfit")
+    assert "pt-BR" in ended.error["detail"]
+
+
+def test_a_used_up_budget_ends_inconclusive_and_says_so(workplace, services):
+    job = post(workplace, services.url("faithful"), max_calls=30)
+    assert run(workplace, job).status == "succeeded"
+    rating = rating_of(workplace, job)
+    assert not rating["declared"]
+    assert "budget-exhausted" in [reason["code"] for reason in rating["reasons"]]
+
+
+def test_a_deadline_that_passes_fails_the_job_and_keeps_its_answers(workplace, services):
+    ended = run(workplace, post(workplace, services.url("slow"), concurrency=1, deadline_s=5))
+    assert (ended.status, ended.error["code"]) == ("failed", "deadline_exceeded")
+    assert ended.asked > 0
+
+
+@pytest.mark.parametrize("why", ["cancelled", "leaving"])
+def test_a_running_job_stops_when_it_is_told_to(workplace, services, why):
+    job = post(workplace, services.url("slow"), concurrency=1)
+    thread = threading.Thread(target=run_job, args=(job.id, workplace, "here"))
+    thread.start()
+    until = time.monotonic() + 20
+    while read(workplace, job).asked < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    if why == "leaving":
+        workplace.leaving.set()
+    else:
+        with workplace.database.write() as connection:
+            jobs.request_cancel(connection, job.id, "default")
+    thread.join(10)
+    assert not thread.is_alive()
+    ended = read(workplace, job)
+    assert ended.status == ("queued" if why == "leaving" else "cancelled")
+    assert ended.asked >= 2
+    if why == "leaving":
+        assert ended.attempts_without_progress == 0
+
+
+def test_a_stolen_lease_leaves_nothing_behind(workplace, services):
+    job = post(workplace, services.url("slow"), concurrency=1)
+    thread = threading.Thread(target=run_job, args=(job.id, workplace, "the frozen"))
+    thread.start()
+    until = time.monotonic() + 20
+    while read(workplace, job).asked < 1 and time.monotonic() < until:
+        time.sleep(0.05)
+    with workplace.database.write() as connection:
+        jobs.release_orphans(connection)
+        taken = jobs.claim(connection, job.id, "the thief", 60)
+    thread.join(15)
+    assert not thread.is_alive()
+    assert taken is not None
+    now = read(workplace, job)
+    assert (now.status, now.fence, now.lease_owner) == ("running", taken.fence, "the thief")
+
+
+def test_a_secret_whose_key_is_lost_fails_with_a_reason(workplace, services):
+    other = Vault(b"x" * 32, key_id_of(b"x" * 32))
+    new_id = "job_with_a_secret"
+    sealed = other.seal("sk-lost", tenant="default", target=new_id, field="secret")
+    ended = run(workplace, post(workplace, services.url("faithful"), id=new_id, sealed_secret=sealed))
+    assert (ended.status, ended.error["code"]) == ("failed", "secret_lost")
+    assert "sk-lost" not in str(ended.error)
+
+
+def test_a_dry_run_keeps_what_it_saw(workplace, services):
+    ended = run(workplace, post(workplace, services.url("faithful"), kind="probe", experiment=None))
+    assert ended.status == "succeeded"
+    assert ended.result["deterministic"] is True
+    assert ended.result["returned"]
+
+
+class Mortal:
+    """A faithful LibreTranslate service that falls silent after some answers, and can come back."""
+
+    def __init__(self, answers: int) -> None:
+        from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+        from demo.behaviours import BEHAVIOURS
+
+        mortal, faithful = self, BEHAVIOURS["faithful"]
+        self.left: float = answers
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._say([{"code": code, "name": code, "targets": ["en", "es"]} for code in ("en", "es")])
+
+            def do_POST(self) -> None:
+                import json
+
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                mortal.left -= 1
+                if mortal.left < 0:
+                    self.send_error(503)
+                    return
+                self._say({"translatedText": faithful.translate(asked["q"], asked["source"], asked["target"])})
+
+            def _say(self, said: object) -> None:
+                import json
+
+                body = json.dumps(said).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+
+def test_a_service_that_dies_in_the_middle_lets_the_job_rest_and_then_finish(workplace, services):
+    undisturbed = post(workplace, services.url("faithful"))
+    run(workplace, undisturbed)
+    mortal = Mortal(answers=60)
+    try:
+        job = post(workplace, mortal.url)
+        resting = run(workplace, job)
+        assert (resting.status, resting.rating_id) == ("queued", None)
+        assert resting.next_run_at > resting.heartbeat_at
+        with workplace.database.read() as connection:
+            kept = observations.page(connection, job.id, 0, 1000)
+        assert kept
+        assert all(one.observation.reply.ok for one in kept)
+        mortal.left = float("inf")
+        time.sleep(1.1)
+        assert run(workplace, job).status == "succeeded"
+    finally:
+        mortal.close()
+    ours, theirs = rating_of(workplace, job), rating_of(workplace, undisturbed)
+    assert (ours["letter"], ours["probabilities"]) == (theirs["letter"], theirs["probabilities"])
+    assert ours["evidence_digest"] == theirs["evidence_digest"]
