@@ -39,7 +39,8 @@ class Agency:
             with self._opener.open(request, timeout=30) as answer:
                 return json.loads(answer.read())
         except urllib.error.HTTPError as refused:
-            said = json.loads(refused.read() or b"{}")
+            with refused:
+                said = json.loads(refused.read() or b"{}")
             raise ValueError(f"{path} answered {refused.code}: {said.get('detail') or said.get('title')}") from None
 
     def wait_until_ready(self, seconds: float) -> bool:
@@ -48,6 +49,9 @@ class Agency:
         while time.monotonic() < until:
             try:
                 self.text("/readyz")
+            except urllib.error.HTTPError as refused:
+                refused.close()
+                time.sleep(0.1)
             except (urllib.error.URLError, ConnectionError, TimeoutError):
                 time.sleep(0.1)
             else:

@@ -172,6 +172,7 @@ def test_where_keys_are_asked_for_the_first_one_is_shown_once(serve):
     assert one.log.read_text().count("assay_") == 1
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"{one.agency.url}/v1/jobs")
+    refused.value.close()
     assert refused.value.code == 401
     request = urllib.request.Request(f"{one.agency.url}/v1/jobs", headers={"Authorization": f"Bearer {plain}"})
     with urllib.request.urlopen(request) as answer:
