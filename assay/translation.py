@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from assay.catalog import Attribute, split_sentences
 from assay.model import Failure, Reply
 
-ECHO = 0.9
+ECHO = 0.95
 """Share of common words (Jaccard, as multisets) from which a hop counts as untranslated."""
 
 MARKED = 0.5

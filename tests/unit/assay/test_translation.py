@@ -35,10 +35,10 @@ def test_a_failed_call_is_a_failure_and_not_unusable_output():
     assert (reading.failure, reading.unusable, reading.values) == (failure, None, None)
 
 
-def test_one_stray_word_in_ten_is_the_threshold_of_an_echo():
-    nine = "one two three four five six seven eight nine"
-    assert untranslated(nine, f"{nine} ten")
-    assert not untranslated(nine, f"{nine} ten eleven")
+def test_one_stray_word_in_twenty_is_the_threshold_of_an_echo():
+    nineteen = " ".join(f"word{n}" for n in range(19))
+    assert untranslated(nineteen, f"{nineteen} twenty")
+    assert not untranslated(nineteen, f"{nineteen} twenty more")
 
 
 def test_half_of_the_words_marked_is_too_many():
