@@ -16,6 +16,7 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -233,7 +234,7 @@ def _result(case: Case) -> tuple[Text | str, ...]:
 def _say_result(cases: list[Case], seconds: float) -> None:
     for case in cases:
         said = case.rating["reasons"][0]["text"] if case.rating else (case.job.get("error") or {}).get("detail", "")
-        console.print(f"\n[bold]{case.name}[/bold]  {case.sentence}\n  {said}")
+        console.print(f"\n[bold]{case.name}[/bold]  {case.sentence}\n  {escape(said)}")
     console.print("\nReports:")
     for case in cases:
         if case.report:

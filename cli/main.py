@@ -39,8 +39,16 @@ or run the agency with its REST API: `assay serve`.
 """,
 )
 
-Host = Annotated[str, typer.Option(help="Address to listen on. Anything but loopback asks for API keys.")]
-Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
+Host = Annotated[
+    str | None,
+    typer.Option(
+        help="Address to listen on. Anything but loopback asks for API keys. [default: 127.0.0.1, env: ASSAY_HOST]"
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(help="Port to listen on; 0 takes a free one. [default: 8000, env: ASSAY_PORT]", min=0, max=65535),
+]
 DataDir = Annotated[Path | None, typer.Option(help="Where embedded data lives. [env: ASSAY_DATA_DIR]")]
 DatabaseUrl = Annotated[
     str | None, typer.Option(help="postgresql://… or sqlite:////path.db. [env: ASSAY_DATABASE_URL]")
@@ -57,8 +65,8 @@ EgressAllow = Annotated[
 
 @app.command()
 def serve(
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
+    host: Host = None,
+    port: Port = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
     broker_url: BrokerUrl = None,

@@ -7,17 +7,18 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from assay.catalog import attribute, construction, constructions
 from assay.certificate import digest_of
-from assay.errors import SpecificationError, UnknownName
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.reports import FORMATS, render, terminal
 from cli.exits import Exit
 from cli.logs import configure_logs
@@ -33,6 +34,13 @@ LOOPBACK = ("127.0.0.0/8", "::1/128")
 """A person at this machine's shell may rate what runs on this machine."""
 
 TENANT = "default"
+
+FILE_ENTRIES = ("target", "experiment", "seed", "max_calls", "deadline_s")
+TARGET_FIELDS = ("name", "kind", "protocol", "base_url", "secret", "settings", "limits")
+TABLES = ("target", "experiment")
+
+BOUNDS = {"seed": (0, 2**53 - 1), "max_calls": (1, 1_000_000), "deadline_s": (1, 86_400)}
+"""Whole numbers of a request, with the bounds that the API has too."""
 
 notes = Console(stderr=True, highlight=False)
 
@@ -73,7 +81,7 @@ def rate_here(asked: Asked, settings: Settings, *, as_json: bool, full: bool, re
     """
     request = _request(asked)
     if report is not None:
-        _format_for(report)
+        _check_report(report)
     configure_logs(settings.model_copy(update={"log_level": "error"}))  # the report is what counts here
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join((*LOOPBACK, *(str(network) for network in settings.egress_networks)))
@@ -83,7 +91,7 @@ def rate_here(asked: Asked, settings: Settings, *, as_json: bool, full: bool, re
         job, document = _run(request, here, show_progress=sys.stderr.isatty())
     if document is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}
-        notes.print(f"[bold]{error['title']}[/bold]: {error['detail']}")
+        notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
     if as_json:
         sys.stdout.write(render("json", document))
@@ -92,7 +100,7 @@ def rate_here(asked: Asked, settings: Settings, *, as_json: bool, full: bool, re
         sys.stdout.write(terminal.render(document, colour=sys.stdout.isatty(), columns=columns, brief=not full))
     if report is not None:
         report.write_text(render(_format_for(report), document), encoding="utf-8")
-        notes.print(f"report written to {report}")
+        notes.print(f"report written to {escape(str(report))}", soft_wrap=True)
     return Exit.of_rating(document["letter"], document["declared"])
 
 
@@ -115,25 +123,44 @@ def _request(asked: Asked) -> dict[str, Any]:
         experiment["languages"] = list(asked.languages)
     if asked.templates:
         experiment["templates"] = _templates(asked.templates, experiment["attribute"])
-    return {
+    request = {
         "target": target,
         "experiment": experiment,
         "seed": asked.seed if asked.seed is not None else written.get("seed", 0),
-        "max_calls": asked.max_calls or written.get("max_calls", 100_000),
+        "max_calls": asked.max_calls if asked.max_calls is not None else written.get("max_calls", 100_000),
         "deadline_s": written.get("deadline_s", 3600),
     }
+    for name, (least, most) in BOUNDS.items():
+        if type(request[name]) is not int or not least <= request[name] <= most:
+            raise OutOfBounds(f"{name} must be a whole number from {least} to {most}, not {request[name]!r}", name)
+    return request
 
 
 def _read(file: Path) -> dict[str, Any]:
     try:
         written = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as wrong:
+        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise SpecificationError(f"{file} is not TOML: {wrong}") from None
-    known = {"target", "experiment", "seed", "max_calls", "deadline_s"}
+    _check_names("entry of the file", written, FILE_ENTRIES)
+    for name in TABLES:
+        _check_table(name, written.get(name, {}))
+    target = written.get("target", {})
+    _check_names("field of [target]", target, TARGET_FIELDS)
+    _check_table("target.settings", target.get("settings", {}))
+    return written
+
+
+def _check_names(kind: str, written: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in written:
         if name not in known:
-            raise UnknownName("entry of the file", name, sorted(known))
-    return written
+            raise UnknownName(kind, name, known)
+
+
+def _check_table(name: str, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise SpecificationError(f"{name} is a table of its own, [{name}], not {value!r}", name)
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -155,6 +182,13 @@ def _templates(names: tuple[str, ...], attribute_name: str) -> list[str]:
         return list(names)
     named = attribute(attribute_name)
     return [name for name in constructions() if construction(name).supports(named)]
+
+
+def _check_report(report: Path) -> None:
+    """Find out before the rating, which may take hours, whether its report can be written."""
+    _format_for(report)
+    if not report.parent.is_dir():
+        raise SpecificationError(f"there is no folder {report.parent} for the report; make it first")
 
 
 def _format_for(report: Path) -> str:

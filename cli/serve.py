@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import signal
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
@@ -30,6 +32,8 @@ console = Console(stderr=True, highlight=False)
 def serve_api(settings: Settings) -> None:
     """Serve the API until interrupted; without a broker, with a worker in this process."""
     configure_logs(settings)
+    # whoever stops a container deserves the same orderly end as whoever presses Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if settings.broker_url:
         with _closing_reconciler(settings) as ring:
             _serve(settings, ring)
@@ -69,32 +73,39 @@ def migrate_database(settings: Settings) -> None:
 def _serve(settings: Settings, ring: Doorbell) -> None:
     _offer_first_key(settings)
     app = create_app(settings, desk=Desk(settings), doorbell=ring)
-    console.print(f"Assay listens on http://{settings.host}:{settings.port} — documentation under /docs")
-    uvicorn.run(
-        app, host=settings.host, port=settings.port, log_config=None, access_log=False, timeout_graceful_shutdown=5
-    )
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    # the socket is ours: uvicorn would leave the process with a code that means a letter if the port is taken
+    with _listening(settings) as listening, contextlib.suppress(KeyboardInterrupt):
+        shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+        console.print(f"Assay listens on http://{shown}:{listening.getsockname()[1]} — documentation under /docs")
+        server.run(sockets=[listening])
+    if not server.started:
+        raise RuntimeError("the service did not start; what kept it from it was logged")
+
+
+def _listening(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    return socket.create_server((settings.host, settings.port), family=family)
 
 
 def _offer_first_key(settings: Settings) -> None:
     """Print an administrator's key once, where keys are asked for and none exists."""
     if not settings.keys_required:
         return
-    database = Database(settings.resolved_database_url)
-    with database.write() as connection:
+    with contextlib.closing(Database(settings.resolved_database_url)) as database, database.write() as connection:
         if keys.page(connection, None):
             return
         _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
-    database.close()
     console.print(f"First administrator's key, shown only this once: [bold]{plain}[/bold]")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _closing_reconciler(settings: Settings) -> Iterator[Doorbell]:
     """Ring for separate workers, and look after jobs nobody works on."""
     migrate.check(settings.resolved_database_url)
     ring = Doorbell(make_celery(settings))
     database = Database(settings.resolved_database_url)
-    reconciler = Reconciler(database, ring, settings.reconcile_s)
+    reconciler = Reconciler(database, ring, settings)
     reconciler.start()
     try:
         yield ring
@@ -103,7 +114,7 @@ def _closing_reconciler(settings: Settings) -> Iterator[Doorbell]:
         database.close()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
     """Let one embedded process own a data directory; the kernel frees it however the process ends."""
     folder = Path(settings.data_dir)

@@ -32,7 +32,7 @@ class EmbeddedWorker:
         )
         self._thread = threading.Thread(target=self._controller.start, name="celery", daemon=True)
         self.ring = Doorbell(app)
-        self._reconciler = Reconciler(workplace.database, self.ring, workplace.settings.reconcile_s)
+        self._reconciler = Reconciler(workplace.database, self.ring, workplace.settings)
 
     def start(self) -> None:
         """Resume what a killed predecessor left, then listen."""

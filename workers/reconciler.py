@@ -13,18 +13,19 @@ import structlog
 from store import jobs
 from store.database import Database
 from store.errors import StoreUnavailable
+from store.settings import Settings
 
 log = structlog.get_logger()
 
 
-def reconcile(database: Database, ring: Callable[[str], None]) -> int:
+def reconcile(database: Database, ring: Callable[[str], None], settings: Settings) -> int:
     """Dispatch every due job once; return how many."""
     with database.write() as connection:
         if not jobs.reconciler_lock(connection):
             return 0
-        for job_id in jobs.bury_poison(connection):
+        for job_id in jobs.bury_poison(connection, settings.attempt_cap):
             log.error("job buried after too many fruitless attempts", job=job_id)
-        due = jobs.due(connection)
+        due = jobs.due(connection, redispatch_s=settings.redispatch_s)
         jobs.mark_dispatched(connection, due)
     for job_id in due:
         ring(job_id)
@@ -32,10 +33,10 @@ def reconcile(database: Database, ring: Callable[[str], None]) -> int:
 
 
 class Reconciler:
-    """Reconciles every `every_s` seconds in a thread, until closed."""
+    """Reconciles every ``settings.reconcile_s`` seconds in a thread, until closed."""
 
-    def __init__(self, database: Database, ring: Callable[[str], None], every_s: float) -> None:
-        self._database, self._ring, self._every_s = database, ring, every_s
+    def __init__(self, database: Database, ring: Callable[[str], None], settings: Settings) -> None:
+        self._database, self._ring, self._settings = database, ring, settings
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reconciler", daemon=True)
 
@@ -51,8 +52,8 @@ class Reconciler:
     def _run(self) -> None:
         while True:
             try:
-                reconcile(self._database, self._ring)
+                reconcile(self._database, self._ring, self._settings)
             except StoreUnavailable as unavailable:
                 log.warning("reconciler waits for the database", why=str(unavailable))
-            if self._done.wait(self._every_s):
+            if self._done.wait(self._settings.reconcile_s):
                 return

@@ -1,0 +1,59 @@
+"""What `assay rate` refuses before a single call is made, and what it says then."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from cli.rate import Asked, rate_here
+from store.settings import Settings
+
+TARGET = '[target]\nprotocol = "libretranslate"\nbase_url = "http://127.0.0.1:1"\n'
+
+
+def asked(**more) -> Asked:
+    nothing = dict.fromkeys(
+        ("file", "protocol", "url", "name", "method", "attribute", "secret", "seed", "max_calls"), None
+    )
+    return Asked(**{**nothing, "languages": (), "templates": (), "settings": (), **more})
+
+
+def rate(one: Asked, report: Path | None = None):
+    return rate_here(one, Settings(), as_json=False, full=False, report=report)
+
+
+@pytest.mark.parametrize(
+    ("written", "error", "named"),
+    [
+        ("sead = 3\n" + TARGET, UnknownName, "sead"),
+        (TARGET + 'adress = "x"\n', UnknownName, "adress"),
+        ("target = 3\n", SpecificationError, "target"),
+        (TARGET + "settings = 3\n", SpecificationError, "settings"),
+        ('experiment = "all"\n' + TARGET, SpecificationError, "experiment"),
+        ("seed = -1\n" + TARGET, OutOfBounds, "seed"),
+        ("seed = 1.5\n" + TARGET, OutOfBounds, "seed"),
+        ("seed = true\n" + TARGET, OutOfBounds, "seed"),
+        ("max_calls = 0\n" + TARGET, OutOfBounds, "max_calls"),
+        ("deadline_s = 100000\n" + TARGET, OutOfBounds, "deadline_s"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_refused_with_the_entry_to_mend(tmp_path, written, error, named):
+    file = tmp_path / "service.toml"
+    file.write_text(written)
+    with pytest.raises(error, match=named):
+        rate(asked(file=file))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(SpecificationError, match=r"service\.toml cannot be read"):
+        rate(asked(file=tmp_path / "service.toml"))
+
+
+def test_a_budget_of_nought_is_refused_rather_than_ignored():
+    with pytest.raises(OutOfBounds, match="max_calls"):
+        rate(asked(protocol="libretranslate", url="http://127.0.0.1:1", max_calls=0))
+
+
+def test_where_a_report_cannot_be_written_is_found_out_before_the_rating(tmp_path):
+    with pytest.raises(SpecificationError, match="no folder"):
+        rate(asked(protocol="libretranslate", url="http://127.0.0.1:1"), report=tmp_path / "none" / "report.html")
