@@ -90,7 +90,7 @@ def worker(
     egress_allow: EgressAllow = None,
 ) -> None:
     """Run a worker beside `assay serve --broker-url …` (Celery, one process a job)."""
-    from cli.serve import run_worker
+    from cli.work import run_worker
 
     run_worker(_settings(None, database_url, broker_url, egress_allow, worker_concurrency=concurrency))
 

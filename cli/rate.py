@@ -29,6 +29,7 @@ from store.specification import dump_method, parse_method
 from workers.run_job import run_job
 from workers.targets import check_target
 from workers.tasks import open_workplace, owner
+from workers.workplace import Leaving
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 """A person at this machine's shell may rate what runs on this machine."""
@@ -250,7 +251,7 @@ def _run(request: Mapping[str, Any], settings: Settings, *, show_progress: bool)
         workplace.database.close()
 
 
-def _in_thread(work: Any, leaving: threading.Event) -> None:
+def _in_thread(work: Any, leaving: Leaving) -> None:
     """Run in a thread, so that Ctrl-C reaches us at once and the job can be left in order."""
     thread = threading.Thread(target=work, name="job")
     thread.start()

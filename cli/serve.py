@@ -22,8 +22,8 @@ from workers.celery_app import make_celery
 from workers.desk import Desk
 from workers.doorbell import Doorbell
 from workers.embedded import EmbeddedWorker
-from workers.reconciler import Reconciler
-from workers.tasks import Workplaces, add_tasks, open_workplace
+from workers.reconciler import reconciling
+from workers.tasks import open_workplace
 
 log = structlog.get_logger()
 console = Console(stderr=True, highlight=False)
@@ -35,7 +35,7 @@ def serve_api(settings: Settings) -> None:
     # whoever stops a container deserves the same orderly end as whoever presses Ctrl-C
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if settings.broker_url:
-        with _closing_reconciler(settings) as ring:
+        with reconciling(settings) as ring:
             _serve(settings, ring)
         return
     with _alone(settings):
@@ -48,20 +48,6 @@ def serve_api(settings: Settings) -> None:
         finally:
             embedded.close()
             workplace.database.close()
-
-
-def run_worker(settings: Settings) -> None:
-    """Run a Celery worker with its reconciler until interrupted."""
-    configure_logs(settings)
-    if not settings.broker_url:
-        raise ValueError("a separate worker needs --broker-url (redis://…); `assay serve` alone has one built in")
-    migrate.check(settings.resolved_database_url)
-    app = make_celery(settings)
-    add_tasks(app, Workplaces(settings))
-    with _closing_reconciler(settings):
-        app.worker_main(
-            ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
-        )
 
 
 def migrate_database(settings: Settings) -> None:
@@ -97,21 +83,6 @@ def _offer_first_key(settings: Settings) -> None:
             return
         _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
     console.print(f"First administrator's key, shown only this once: [bold]{plain}[/bold]")
-
-
-@contextlib.contextmanager
-def _closing_reconciler(settings: Settings) -> Iterator[Doorbell]:
-    """Ring for separate workers, and look after jobs nobody works on."""
-    migrate.check(settings.resolved_database_url)
-    ring = Doorbell(make_celery(settings))
-    database = Database(settings.resolved_database_url)
-    reconciler = Reconciler(database, ring, settings)
-    reconciler.start()
-    try:
-        yield ring
-    finally:
-        reconciler.close()
-        database.close()
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, insert, or_, select
+from sqlalchemy import Connection, and_, case, func, insert, or_, select
 
 from store.clock import now_ms, read_clock
 from store.job import changed, claimable
@@ -87,6 +87,14 @@ def counts_by_status(c: Connection) -> dict[str, int]:
     """Count all jobs by status; a status without jobs is left out."""
     rows = c.execute(select(jobs.c.status, func.count().label("jobs")).group_by(jobs.c.status))
     return {row.status: row.jobs for row in rows}
+
+
+def count_stranded(c: Connection, age_s: float) -> int:
+    """Count jobs that workers were told about and that could have been claimed for `age_s` seconds."""
+    since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
+    long_due = since <= now_ms() - round(age_s * 1000)
+    told = jobs.c.dispatched_at.is_not(None)
+    return c.execute(select(func.count()).select_from(jobs).where(claimable(), told, long_due)).scalar_one()
 
 
 def oldest_due_age_s(c: Connection) -> float | None:

@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, selec
 from store.clock import now_ms
 from store.dispatch import (
     bury_poison,
+    count_stranded,
     counts_by_status,
     due,
     mark_dispatched,
@@ -49,6 +50,7 @@ __all__ = [
     "bury_poison",
     "cancel",
     "claim",
+    "count_stranded",
     "count_unfinished",
     "counts_by_status",
     "due",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, case, func, select
 
 from store.clock import now_ms
 from store.errors import LeaseLost
@@ -24,7 +24,8 @@ class Claim:
     Attributes
     ----------
     job : Job
-        As it was when claimed; its ``heartbeat_at`` is the time of the claim.
+        As it was when claimed; its ``heartbeat_at`` is the time of the claim, its ``next_run_at``
+        since when it could be claimed.
     fence : int
         The claim's number.
     owner : str
@@ -72,6 +73,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
         lease_owner=owner,
         lease_until=now_ms() + _ms(lease_s),
         heartbeat_at=now_ms(),
+        next_run_at=case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at),
         started_at=func.coalesce(jobs.c.started_at, now_ms()),
         dispatched_at=None,
     )

@@ -47,6 +47,10 @@ class Settings(BaseSettings):
     )
     max_body_bytes: int = Field(1 << 20, gt=0, description="Largest request body")
     idempotency_h: int = Field(24, gt=0, description="Hours for which an Idempotency-Key is remembered")
+    job_rate: str = Field("1200/minute", description="New jobs each key (without keys: tenant) may ask for over a time")
+    status_cache_s: float = Field(
+        0.25, ge=0, le=5, description="How old a job's status may be when it is read; 0 reads the database each time"
+    )
     max_active_jobs: int = Field(500, gt=0, description="Jobs a tenant may have queued and running")
     longest_deadline_s: int = Field(86_400, gt=0, description="Longest time a job may be given")
     rating_valid_days: int = Field(90, gt=0, description="Days after which a rating expires")
@@ -70,6 +74,9 @@ class Settings(BaseSettings):
     heartbeat_s: float = Field(3, gt=0, description="How often a worker extends its lease and looks for cancellation")
     reconcile_s: float = Field(5, gt=0, description="How often due jobs are looked for")
     redispatch_s: float = Field(15, gt=0, description="After how long a job that no worker took is announced again")
+    watchdog_s: float = Field(
+        15, gt=0, description="Age of an announced job at which an idle worker suspects itself deaf; twice: exit 75"
+    )
     attempt_cap: int = Field(5, gt=0, description="Attempts in a row that recorded nothing new before a job is failed")
     ledger_replies: int = Field(20, gt=0, description="Replies after which they are committed")
     ledger_s: float = Field(1.0, gt=0, description="Longest time a reply waits to be committed")
@@ -81,6 +88,11 @@ class Settings(BaseSettings):
 
     # What is told to operators
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severity that is logged")
+    metrics_host: str = Field("127.0.0.1", description="Address at which a worker shows its metrics")
+    metrics_port: int | None = Field(None, ge=0, le=65535, description="Port of a worker's metrics; unset: none")
+    otel_endpoint: str | None = Field(
+        None, description="Where traces are sent, OTLP over HTTP, e.g. http://collector:4318; unset: none are made"
+    )
     log_json: bool = Field(False, description="Log one JSON object a line instead of text")
 
     @field_validator("egress_allow")
@@ -89,7 +101,9 @@ class Settings(BaseSettings):
         _networks(value)
         return value
 
-    @field_validator("secret_key", "database_url", "broker_url", "public_url", mode="before")
+    @field_validator(
+        "secret_key", "database_url", "broker_url", "public_url", "metrics_port", "otel_endpoint", mode="before"
+    )
     @classmethod
     def _empty_is_absent(cls, value: Any) -> Any:
         return value or None
@@ -122,6 +136,12 @@ class Settings(BaseSettings):
     def resolved_database_url(self) -> str:
         """The database to connect to: the one that is named, or else a file in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'assay.db'}"
+
+    @property
+    def redis_url(self) -> str | None:
+        """The broker, if it is a Redis: what several processes count together is counted there."""
+        redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
+        return self.broker_url if redis else None
 
     @property
     def egress_networks(self) -> tuple[Network, ...]:

@@ -20,7 +20,8 @@ from assay.experiment import Session
 from assay.measurement import BUDGET
 from assay.model import Failure, Finding, Observation, Probe, Reply
 from workers.egress import CallFailed
-from workers.pacing import Breaker, Budget, Pace, Patience
+from workers.lane import SHARE_S, Lane, Place
+from workers.pacing import Breaker, Budget, Patience
 from workers.targets.adapter import Adapter, Limits
 
 BREATH_S = 0.02
@@ -39,6 +40,14 @@ class TargetUnavailable(Exception):
     def __init__(self, failure: CallFailed) -> None:
         super().__init__(str(failure))
         self.failure = failure
+
+
+class TargetResting(Exception):
+    """Another job found the target unavailable a moment ago; it is left alone for `rest_s` seconds more."""
+
+    def __init__(self, rest_s: float) -> None:
+        super().__init__(f"the target is left alone for {rest_s:.0f} s")
+        self.rest_s = rest_s
 
 
 class TargetRefused(Exception):
@@ -66,6 +75,10 @@ class Ledger(Protocol):
         ...
 
 
+def _nobody_counts(outcome: str, seconds: float) -> None:
+    """Count no calls."""
+
+
 @dataclass
 class Driver:
     """Asks what a session misses until it has a finding.
@@ -84,6 +97,15 @@ class Driver:
         Names the job in idempotency keys.
     rng : Generator
         For the jitter of retries; it has no influence on the rating.
+    lane : Lane, optional
+        The way to the target, shared with other jobs; without it this job is alone there.
+    on_call : callable
+        Told the outcome (``answered`` or a failure's code) and the seconds of every call.
+
+    Attributes
+    ----------
+    thinking_s : float
+        Time the experiment has computed so far.
     """
 
     adapter: Adapter
@@ -98,9 +120,12 @@ class Driver:
     flush_s: float = 1.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     breaker: Breaker = field(default_factory=Breaker)
+    lane: Lane | None = None
+    on_call: Callable[[str, float], None] = _nobody_counts
+    thinking_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self._pace = Pace(self.limits.requests_per_second)
+        self._lane = self.lane or Lane("alone", self.job, self.limits, self.rng, sleep=self.sleep)
         self._unwritten: list[Answered] = []
         self._filled = asyncio.Event()
         self._reported = self.budget.spent
@@ -121,7 +146,9 @@ class Driver:
             while session.finding is None:
                 self._put([Answered(copy, 0, 0) for copy in session.unrecorded])
                 await self._ask(session)
+                start = time.perf_counter()
                 session.advance()
+                self.thinking_s += time.perf_counter() - start
         finally:
             self._writer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -158,40 +185,49 @@ class Driver:
         yield from groups.values()
 
     async def _work(self, calls: Iterator[list[Probe]], session: Session) -> None:
-        for probes in calls:
-            start = time.monotonic()
-            replies, attempts = await self._call(probes)
-            elapsed_ms = round(1000 * (time.monotonic() - start))
-            answers = []
-            for probe, reply in zip(probes, replies, strict=True):
-                made = session.accept(probe, reply)
-                answers.append(Answered(made[0], attempts, elapsed_ms))
-                answers += [Answered(copy, 0, 0) for copy in made[1:]]
-            self._put(answers)
+        async with self._lane.place() as place:
+            for probes in calls:
+                start = time.monotonic()
+                replies, attempts = await self._call(probes, place)
+                elapsed_ms = round(1000 * (time.monotonic() - start))
+                answers = []
+                for probe, reply in zip(probes, replies, strict=True):
+                    made = session.accept(probe, reply)
+                    answers.append(Answered(made[0], attempts, elapsed_ms))
+                    answers += [Answered(copy, 0, 0) for copy in made[1:]]
+                self._put(answers)
 
-    async def _call(self, probes: Sequence[Probe]) -> tuple[Sequence[Reply], int]:
+    async def _call(self, probes: Sequence[Probe], place: Place) -> tuple[Sequence[Reply], int]:
         """Make one call with its retries; a call lost for good answers with its failure."""
         key = f"{self.job}:{probes[0].unit}"
         for attempt in range(1, self.patience.attempts + 1):
-            if (wait_s := self._pace.wait_s()) > 0:
-                await self.sleep(wait_s)
+            await place.keep()
+            await self._lane.wait_for_turn()
             if not self.budget.take():
                 failure = Failure(BUDGET, f"the job's max_calls ({self.budget.max_calls}) were used up")
                 return [Reply(failure=failure)] * len(probes), attempt - 1
+            start = time.perf_counter()
             try:
                 replies = await self.adapter.answer([probe.ask for probe in probes], idempotency_key=key)
             except CallFailed as failed:
+                self.on_call(failed.code, time.perf_counter() - start)
                 if failed.code in FINAL:
                     raise TargetRefused(failed) from failed
                 if failed.retriable and attempt < self.patience.attempts:
-                    await self.sleep(self.patience.delay_s(failed, attempt, self.rng))
+                    await self._pause(self.patience.delay_s(failed, attempt, self.rng), place)
                     continue
                 if self.breaker.lost():
                     raise TargetUnavailable(failed) from failed
                 return [Reply(failure=Failure(failed.code, str(failed)))] * len(probes), attempt
+            self.on_call("answered", time.perf_counter() - start)
             self.breaker.answered()
             return replies, attempt
         raise AssertionError("the last try returns or raises")  # pragma: no cover
+
+    async def _pause(self, seconds: float, place: Place) -> None:
+        if seconds > SHARE_S:
+            await place.give_up()
+        await self.sleep(seconds)
 
     def _put(self, answers: Sequence[Answered]) -> None:
         """Queue answers for the ledger; fail here if it has failed."""

@@ -10,7 +10,7 @@ from assay.errors import AssayError
 from store import jobs, observations
 from store.errors import LeaseLost, StoreUnavailable
 from store.jobs import Claim
-from workers.driver import TargetRefused, TargetUnavailable
+from workers.driver import TargetRefused, TargetResting, TargetUnavailable
 from workers.heart import Stopped
 from workers.problems import problem
 from workers.targets.capability import TargetUnfit
@@ -22,7 +22,7 @@ TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502"
 """Failures that are forgotten, and so asked again, when a job rests."""
 
 
-def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> None:
+def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> str:
     """Leave the job's row in a true state after an error.
 
     Parameters
@@ -33,58 +33,72 @@ def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> None:
         The job; it may no longer be ours, and then nothing is written.
     error : Exception
         What ended the work.
+
+    Returns
+    -------
+    str
+        How the job was left: ``failed``, ``cancelled``, ``released``, ``resting``, ``lease-lost`` or
+        ``database-unavailable``.
     """
     try:
-        _end(workplace, claim, error)
+        return _end(workplace, claim, error)
     except LeaseLost:
+        workplace.meter.lease_losses.inc()
         log.warning("lease lost", job=claim.job.id)
+        return "lease-lost"
     except StoreUnavailable as unavailable:  # the lease will run out, and the job be resumed
         log.warning("database unavailable", job=claim.job.id, why=str(unavailable))
+        return "database-unavailable"
 
 
-def _end(workplace: Workplace, claim: Claim, error: Exception) -> None:
+def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
     match error:
         case LeaseLost() | StoreUnavailable():
             raise error
         case Stopped():
-            _leave(workplace, claim, error)
+            return _leave(workplace, claim, error)
         case TargetUnavailable():
-            _rest_or_fail(workplace, claim, error)
+            return _rest_or_fail(workplace, claim, error, workplace.settings.breaker_delay_s)
+        case TargetResting(rest_s=rest_s):
+            return _rest_or_fail(workplace, claim, error, rest_s)
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
             # at first nobody wants to wait for a service that is not there; in the middle it may come back
-            _rest_or_fail(workplace, claim, TargetUnavailable(failure))
+            return _rest_or_fail(workplace, claim, TargetUnavailable(failure), workplace.settings.breaker_delay_s)
         case TargetUnfit() | TargetRefused() | TimeoutError() | AssayError():
-            _fail(workplace, claim, problem(error))
+            return _fail(workplace, claim, problem(error))
         case _:
             log.error("job failed unexpectedly", job=claim.job.id, exc_info=error)
-            _fail(workplace, claim, problem(error))
+            return _fail(workplace, claim, problem(error))
 
 
-def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> None:
+def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> str:
     with workplace.database.write() as connection:
         jobs.fail(connection, claim, why)
     log.info("job failed", job=claim.job.id, code=why["code"])
+    return "failed"
 
 
-def _rest_or_fail(workplace: Workplace, claim: Claim, unavailable: TargetUnavailable) -> None:
+def _rest_or_fail(
+    workplace: Workplace, claim: Claim, unavailable: TargetUnavailable | TargetResting, rest_s: float
+) -> str:
     """Let the job rest while its target recovers; give up when the deadline would pass meanwhile."""
-    rest_s = workplace.settings.breaker_delay_s
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
-        _fail(workplace, claim, problem(unavailable))
-        return
+        return _fail(workplace, claim, problem(unavailable))
     with workplace.database.write() as connection:
         observations.forget_failures(connection, claim, TRANSIENT)
         jobs.release(connection, claim, delay_s=rest_s, charge_attempt=False)
-    log.warning("target unavailable; job rests", job=claim.job.id, code=unavailable.failure.code)
+    log.warning("target unavailable; job rests", job=claim.job.id, why=str(unavailable))
+    return "resting"
 
 
-def _leave(workplace: Workplace, claim: Claim, stopped: Stopped) -> None:
+def _leave(workplace: Workplace, claim: Claim, stopped: Stopped) -> str:
     """End a stopped job: cancelled for good, or handed back for another worker."""
     if stopped.why == "lease-lost":
-        return
+        raise LeaseLost(claim.job.id, claim.fence)
     with workplace.database.write() as connection:
         if stopped.why == "cancelled":
             jobs.cancel(connection, claim)
         else:
             jobs.release(connection, claim, charge_attempt=False)
     log.info("job left", job=claim.job.id, why=stopped.why)
+    return "cancelled" if stopped.why == "cancelled" else "released"

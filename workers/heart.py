@@ -19,6 +19,7 @@ from store import jobs
 from store.database import Database
 from store.errors import StoreUnavailable
 from store.jobs import Claim
+from workers.workplace import Leaving
 
 log = structlog.get_logger()
 
@@ -38,10 +39,18 @@ class Heart:
     """Beats every `every_s` seconds while the ``with`` block runs."""
 
     def __init__(
-        self, database: Database, claim: Claim, *, lease_s: float, every_s: float, leaving: threading.Event
+        self,
+        database: Database,
+        claim: Claim,
+        *,
+        lease_s: float,
+        every_s: float,
+        leaving: Leaving,
+        on_missed: Callable[[], object] = lambda: None,
     ) -> None:
         self._database, self._claim = database, claim
         self._lease_s, self._every_s, self._leaving = lease_s, every_s, leaving
+        self._on_missed = on_missed
         self._done = threading.Event()
         self._why: str | None = None
         self._stop: Callable[[], object] | None = None
@@ -88,6 +97,7 @@ class Heart:
             with self._database.write() as connection:
                 beat = jobs.heartbeat(connection, self._claim, self._lease_s)
         except StoreUnavailable:
+            self._on_missed()
             log.warning("heartbeat missed", job=self._claim.job.id)  # the lease allows for some
             return None
         if not beat.held:

@@ -13,17 +13,16 @@ from workers.egress import RETRY_AFTER_CAP_S, CallFailed
 
 
 class Pace:
-    """A generic cell rate: calls start at least ``1 / rate`` seconds apart, with no burst."""
+    """A generic cell rate: calls start a gap apart, with no burst."""
 
-    def __init__(self, per_second: float | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._gap = 1.0 / per_second if per_second else 0.0
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._next = clock, 0.0
 
-    def wait_s(self) -> float:
+    def wait_s(self, per_second: float) -> float:
         """Book the next place and say how long to wait for it."""
         now = self._clock()
         start = max(now, self._next)
-        self._next = start + self._gap
+        self._next = start + 1.0 / per_second
         return start - now
 
 

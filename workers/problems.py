@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.errors import AssayError
 from store.errors import SecretLost, SecretMoved
-from workers.driver import TargetRefused, TargetUnavailable
+from workers.driver import TargetRefused, TargetResting, TargetUnavailable
 from workers.egress import CallFailed
 from workers.targets.capability import TargetUnfit
 
@@ -37,6 +37,9 @@ def problem(error: BaseException) -> dict[str, Any]:
         case TargetUnavailable():
             detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."
             return _problem("target_unavailable", detail, reason=error.failure.code)
+        case TargetResting():
+            detail = "Other jobs found it failing, and it was still left alone when this job's deadline came near."
+            return _problem("target_unavailable", detail, reason="resting")
         case TimeoutError():
             return _problem("deadline_exceeded", "Its deadline_s passed. What was answered is kept; allow more time.")
         case SecretLost() | SecretMoved():

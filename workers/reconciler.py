@@ -6,14 +6,17 @@ Runs in every API and worker process; an advisory lock lets one act at a time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import structlog
 
-from store import jobs
+from store import jobs, migrate
 from store.database import Database
 from store.errors import StoreUnavailable
 from store.settings import Settings
+from workers.celery_app import make_celery
+from workers.doorbell import Doorbell
 
 log = structlog.get_logger()
 
@@ -57,3 +60,24 @@ class Reconciler:
                 log.warning("reconciler waits for the database", why=str(unavailable))
             if self._done.wait(self._settings.reconcile_s):
                 return
+
+
+@contextmanager
+def reconciling(settings: Settings) -> Iterator[Doorbell]:
+    """Ring for separate workers, and look after jobs nobody works on, while the block runs.
+
+    Raises
+    ------
+    SchemaMismatch
+        If the database is not of this version.
+    """
+    migrate.check(settings.resolved_database_url)
+    ring = Doorbell(make_celery(settings))
+    database = Database(settings.resolved_database_url)
+    reconciler = Reconciler(database, ring, settings)
+    reconciler.start()
+    try:
+        yield ring
+    finally:
+        reconciler.close()
+        database.close()

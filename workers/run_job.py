@@ -8,12 +8,14 @@ leaves, the row says what happened; a task queue only rings the bell.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from assay.certificate import target_digest
 from assay.document import rating_document
@@ -26,15 +28,17 @@ from store.jobs import Claim, Job, LedgerEntry
 from store.ratings import NewRating
 from store.settings import Settings
 from store.specification import dump_method, parse_method
-from workers.driver import Answered, Driver
+from workers.driver import Answered, Driver, TargetResting, TargetUnavailable
 from workers.egress import Egress
 from workers.endings import end_badly
 from workers.heart import Heart
+from workers.lane import Lane
 from workers.pacing import Breaker, Budget, Patience
 from workers.targets import connect
-from workers.targets.adapter import Limits, Target
-from workers.targets.capability import examine
-from workers.workplace import Workplace, seconds_left
+from workers.targets.adapter import Adapter, Limits, Target
+from workers.targets.capability import Capability, examine
+from workers.traffic import lane_of
+from workers.workplace import Workplace, place_of, seconds_left, waited_s
 
 log = structlog.get_logger()
 
@@ -51,13 +55,20 @@ def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
     owner : str
         Name of this worker, for the lease.
     """
-    settings, database = workplace.settings, workplace.database
-    with database.write() as connection:
-        claim = jobs.claim(connection, job_id, owner, settings.lease_s)
+    if workplace.leaving.is_set():
+        return
+    with workplace.database.write() as connection:
+        claim = jobs.claim(connection, job_id, owner, workplace.settings.lease_s)
     if claim is None:
         return
-    facts = log.bind(job=job_id, attempt=claim.job.attempt, fence=claim.fence)
-    facts.info("job claimed", kind=claim.job.kind)
+    workplace.meter.claimed(waited_s(claim))
+    with bound_contextvars(job=job_id, attempt=claim.job.attempt, fence=claim.fence):
+        _run_claimed(workplace, claim)
+
+
+def _run_claimed(workplace: Workplace, claim: Claim) -> None:
+    settings, database = workplace.settings, workplace.database
+    log.info("job claimed", kind=claim.job.kind, owner=claim.owner)
     try:
         with Heart(
             database,
@@ -65,12 +76,14 @@ def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
             lease_s=settings.lease_s,
             every_s=settings.heartbeat_s,
             leaving=workplace.leaving,
+            on_missed=workplace.meter.heartbeats_missed.inc,
         ) as heart:
             asyncio.run(_carry_out(workplace, claim, heart))
     except Exception as error:  # noqa: BLE001 - every way to end badly is told apart in one place
-        end_badly(workplace, claim, error)
+        workplace.meter.left(end_badly(workplace, claim, error))
     else:
-        facts.info("job finished")
+        workplace.meter.left("succeeded")
+        log.info("job finished")
 
 
 async def _carry_out(workplace: Workplace, claim: Claim, heart: Heart) -> None:
@@ -90,10 +103,14 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     job, database, settings = claim.job, workplace.database, workplace.settings
     method = parse_method(job.experiment or {})
     target = _target(workplace, claim)
-    async with _egress(settings) as egress:
+    jitter = generator(job.attempt)
+    async with _egress(settings) as egress, workplace.traffic() as traffic:
+        lane = Lane(lane_of(job.tenant, target.base_url or target.protocol), job.id, target.limits, jitter, traffic)
+        if (rest_s := await lane.rests()) > 0:
+            raise TargetResting(rest_s + float(jitter.uniform(0, settings.breaker_delay_s / 10)))
         adapter = connect(target, egress)
         _stage(workplace, claim, "probing")
-        capability = await examine(adapter, _pairs(dump_method(method)))
+        capability = await _examine(adapter, _pairs(dump_method(method)), lane)
         _stage(workplace, claim, "asking")
         recorded = partial(_recall, database, job.id) if job.observed else None
         session = Session(method.design(generator(job.seed)), recorded)
@@ -103,14 +120,22 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
             Budget(job.max_calls, job.calls),
             StoreLedger(workplace, claim),
             job.id,
-            generator(job.attempt),
+            jitter,
             patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
             expected=max(job.expected, method.expected_probes()),
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
             breaker=Breaker(settings.breaker_failures, settings.breaker_window),
+            lane=lane,
+            on_call=partial(workplace.meter.called, place_of(target), target.protocol),
         )
-        finding = await driver.run(session)
+        try:
+            finding = await driver.run(session)
+        except TargetUnavailable:
+            await lane.rest(settings.breaker_delay_s)  # so that no other job asks in vain
+            raise
+        finally:
+            workplace.meter.computed(driver.thinking_s)
     if not adapter.reproducible:
         scraped = Reason("scraped-not-reproducible", {"protocol": adapter.protocol})
         finding = replace(finding, reasons=(*finding.reasons, scraped))
@@ -131,10 +156,28 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
     """Try a target without rating it, and keep what was found as the job's result."""
     job = claim.job
     target = _target(workplace, claim)
-    async with _egress(workplace.settings) as egress:
-        capability = await examine(connect(target, egress), _pairs(job.experiment or {}))
+    async with _egress(workplace.settings) as egress, workplace.traffic() as traffic:
+        lane = Lane(
+            lane_of(job.tenant, target.base_url or target.protocol),
+            job.id,
+            target.limits,
+            generator(job.attempt),
+            traffic,
+        )
+        capability = await _examine(connect(target, egress), _pairs(job.experiment or {}), lane)
     with workplace.database.write() as connection:
         jobs.finish_probe(connection, claim, capability.as_json())
+
+
+async def _examine(adapter: Adapter, pairs: Sequence[tuple[str, str]], lane: Lane) -> Capability:
+    """Examine the target within its limits."""
+    async with lane.place() as place:
+
+        async def turn() -> None:
+            await place.keep()
+            await lane.wait_for_turn()
+
+        return await examine(adapter, pairs, turn=turn)
 
 
 def _egress(settings: Settings) -> Egress:
@@ -207,8 +250,10 @@ class StoreLedger:
     def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
         """Keep some answers in one transaction and tell how far the job is."""
         entries = [LedgerEntry(each.observation, each.attempts, each.elapsed_ms) for each in answers]
+        start = time.perf_counter()
         with self.workplace.database.write() as connection:
             job = jobs.record(connection, self.claim, entries, calls=calls, expected=expected, stage="asking")
+        self.workplace.meter.recorded(time.perf_counter() - start)
         self.workplace.on_progress(job.asked, job.expected)
 
 

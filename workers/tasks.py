@@ -13,7 +13,7 @@ from store.database import Database
 from store.secrets import Vault
 from store.settings import Settings
 from workers.run_job import run_job
-from workers.workplace import Workplace
+from workers.workplace import Leaving, Workplace
 
 RUN_JOB = "assay.run_job"
 """Name of the task that a doorbell rings."""
@@ -39,8 +39,8 @@ def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
 class Workplaces:
     """One workplace a process: a forked child never uses its parent's database connections."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, leaving: Leaving) -> None:
+        self._settings, self._leaving = settings, leaving
         self._lock = threading.Lock()
         self._pid = 0
         self._workplace: Workplace | None = None
@@ -49,14 +49,15 @@ class Workplaces:
         """Give this process's workplace, made on first use."""
         with self._lock:
             if self._workplace is None or self._pid != os.getpid():
-                self._workplace = open_workplace(self._settings)
+                self._workplace = open_workplace(self._settings, self._leaving)
                 self._pid = os.getpid()
             return self._workplace
 
 
-def open_workplace(settings: Settings) -> Workplace:
-    """Open what a worker needs: database and vault."""
-    return Workplace(Database(settings.resolved_database_url), Vault.from_settings(settings), settings)
+def open_workplace(settings: Settings, leaving: Leaving | None = None) -> Workplace:
+    """Open what a worker needs: database, vault, counters."""
+    database = Database(settings.resolved_database_url)
+    return Workplace(database, Vault.from_settings(settings), settings, leaving=leaving or threading.Event())
 
 
 def owner() -> str:

@@ -107,12 +107,17 @@ class TargetUnfit(Exception):
         self.code, self.message, self.hint, self.failure = code, message, hint, failure
 
 
+async def _at_once() -> None:
+    """Wait for nothing."""
+
+
 async def examine(
     adapter: Adapter,
     pairs: Sequence[Pair],
     clock: Callable[[], float] = time.monotonic,
     *,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    turn: Callable[[], Awaitable[None]] = _at_once,
 ) -> Capability:
     """Examine a translator in about six calls.
 
@@ -129,13 +134,15 @@ async def examine(
         Seconds, for the latency.
     sleep : callable
         Waits between tries.
+    turn : callable
+        Waits before each call, as the target's limits ask.
 
     Raises
     ------
     TargetUnfit
         If a rating would not be worth its name.
     """
-    return await _Examination(adapter, pairs, clock, sleep).run()
+    return await _Examination(adapter, pairs, clock, sleep, turn).run()
 
 
 class _Examination:
@@ -145,10 +152,12 @@ class _Examination:
         pairs: Sequence[Pair],
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
+        turn: Callable[[], Awaitable[None]],
     ) -> None:
         if not pairs:
             raise ValueError("an examination needs a pair of languages")
         self._adapter, self._pairs, self._clock, self._sleep = adapter, tuple(pairs), clock, sleep
+        self._turn = turn
         self._notes: list[str] = []
         self._calls = 0
 
@@ -304,6 +313,7 @@ class _Examination:
         """Make a call, and make it again after a failure that may pass."""
         for attempt in range(1, tries + 1):
             self._calls += 1
+            await self._turn()
             try:
                 return await call()
             except CallFailed as failed:

@@ -252,11 +252,7 @@ def test_every_call_carries_a_key_of_its_job_and_unit():
 
 def test_the_pace_spaces_calls_evenly():
     now = [0.0]
-    pace = Pace(10, clock=lambda: now[0])
-    assert [round(pace.wait_s(), 3) for _ in range(4)] == [0.0, 0.1, 0.2, 0.3]
+    pace = Pace(clock=lambda: now[0])
+    assert [round(pace.wait_s(10), 3) for _ in range(4)] == [0.0, 0.1, 0.2, 0.3]
     now[0] = 5.0
-    assert pace.wait_s() == 0.0
-
-
-def test_without_a_rate_nothing_waits():
-    assert [Pace(None).wait_s() for _ in range(3)] == [0.0] * 3
+    assert pace.wait_s(10) == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from store.secrets import Vault, key_id_of
 from store.settings import Settings
 from store.specification import dump_method
 from workers.run_job import StoreLedger, run_job
+from workers.traffic import lane_of
 from workers.workplace import Workplace
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
@@ -292,3 +294,41 @@ def test_a_service_that_dies_in_the_middle_lets_the_job_rest_and_then_finish(wor
     ours, theirs = rating_of(workplace, job), rating_of(workplace, undisturbed)
     assert (ours["letter"], ours["probabilities"]) == (theirs["letter"], theirs["probabilities"])
     assert ours["evidence_digest"] == theirs["evidence_digest"]
+
+
+def let_rest(workplace: Workplace, url: str, seconds: float) -> None:
+    asyncio.run(workplace.traffic_here.rest(lane_of("default", url), seconds))
+
+
+def test_a_target_that_another_job_found_failing_is_left_alone(workplace):
+    service = Mortal(10**6)
+    let_rest(workplace, service.url, 1.0)
+    resting = run(workplace, job := post(workplace, service.url))
+    assert (resting.status, resting.attempts_without_progress, service.left) == ("queued", 0, 10**6)
+    time.sleep(max(0, resting.next_run_at / 1000 - time.time()) + 0.05)
+    assert run(workplace, job).status == "succeeded"
+    service.close()
+
+
+def test_a_job_whose_deadline_ends_before_the_rest_says_why(workplace, services):
+    url = services.url("faithful")
+    let_rest(workplace, url, 900)
+    ended = run(workplace, post(workplace, url, deadline_s=60))
+    assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_unavailable", "resting")
+
+
+def test_what_a_worker_does_is_counted(workplace, services):
+    url = services.url("faithful")
+    ended = run(workplace, post(workplace, url))
+    run(workplace, post(workplace, "http://127.0.0.1:1"))
+
+    def value(name: str, **labels: str) -> float:
+        return workplace.meter.registry.get_sample_value(name, labels) or 0.0
+
+    place = url.removeprefix("http://").partition("/")[0]
+    assert value("assay_target_calls_total", target=place, outcome="answered") == ended.calls
+    assert value("assay_jobs_claimed_total") == 2
+    assert value("assay_jobs_left_total", how="succeeded") == value("assay_jobs_left_total", how="failed") == 1
+    assert value("assay_dispatch_delay_seconds_count") == 2
+    assert 0 < value("assay_analysis_seconds_sum") < 60
+    assert value("assay_ledger_write_seconds_count") > 0

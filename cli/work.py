@@ -1,0 +1,81 @@
+"""A worker of its own: Celery's processes, a reconciler, a watchdog and its numbers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cli.logs import configure_logs
+from store.settings import Settings
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+log = structlog.get_logger()
+
+
+def run_worker(settings: Settings) -> None:
+    """Run a Celery worker with its reconciler until it is told to stop."""
+    configure_logs(settings)
+    if not settings.broker_url:
+        raise ValueError("a separate worker needs --broker-url (redis://…); `assay serve` alone has one built in")
+    with tempfile.TemporaryDirectory(prefix="assay-numbers-") as folder:
+        # prometheus_client reads it when it is first imported, and only from there
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251
+        _work(settings, folder)
+
+
+def _work(settings: Settings, folder: str) -> None:
+    from celery import signals
+
+    from workers.celery_app import make_celery
+    from workers.exposition import expose
+    from workers.leaving import LeavingFlag
+    from workers.reconciler import reconciling
+    from workers.tasks import Workplaces, add_tasks
+
+    leaving = LeavingFlag()
+
+    def leave(**_: object) -> None:
+        leaving.set()
+
+    signals.worker_shutting_down.connect(leave)
+    app = make_celery(settings)
+    add_tasks(app, Workplaces(settings, leaving))
+    if settings.metrics_port is not None:
+        expose(settings.metrics_host, settings.metrics_port, folder)
+    with reconciling(settings), _watching(app, settings):
+        app.worker_main(
+            ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
+        )
+
+
+@contextmanager
+def _watching(app: Celery, settings: Settings) -> Iterator[None]:
+    from store.database import Database
+    from workers.watchdog import Ear, Watchdog, broker_answers
+
+    database = Database(settings.resolved_database_url)
+    dog = Watchdog(database, Ear(), settings.watchdog_s, broker_answers=lambda: broker_answers(app), bite=_end_deaf)
+    dog.start()
+    try:
+        yield
+    finally:
+        dog.close()
+        database.close()
+
+
+def _end_deaf() -> None:
+    """End this process and its idle children at once: a deaf worker may not hear a polite request either."""
+    import billiard
+
+    from workers.watchdog import EXIT_DEAF
+
+    for child in billiard.active_children():
+        child.terminate()
+    os._exit(EXIT_DEAF)
