@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from functools import cache
 from typing import Any, get_type_hints
 
 import annotated_types as at
@@ -23,12 +24,18 @@ def check_bounds(specification: Any) -> None:
     OutOfBounds
         Naming the field, the bound and what was seen.
     """
-    hints = get_type_hints(type(specification), include_extras=True)
-    for each in fields(specification):
-        value = getattr(specification, each.name)
-        for bound in getattr(hints[each.name], "__metadata__", ()):
+    for name, bounds in _bounds(type(specification)):  # type: ignore[arg-type] # a class is hashable
+        value = getattr(specification, name)
+        for bound in bounds:
             if wrong := _broken(bound, value):
-                raise OutOfBounds(f"{each.name} must be {wrong}, not {value!r}", each.name)
+                raise OutOfBounds(f"{name} must be {wrong}, not {value!r}", name)
+
+
+@cache
+def _bounds(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """Read a class's bounds once: evaluating its hints takes longer than a whole request may."""
+    hints = get_type_hints(specification, include_extras=True)
+    return tuple((each.name, getattr(hints[each.name], "__metadata__", ())) for each in fields(specification))
 
 
 def _broken(bound: Any, value: Any) -> str | None:

@@ -205,6 +205,21 @@ def revoke_key(
     revoke(_settings(data_dir, database_url, None, None), key_id, tenant)
 
 
+secrets = typer.Typer(help="Look after stored secrets.", no_args_is_help=True)
+app.add_typer(secrets, name="secrets")
+
+
+@secrets.command("rotate")
+def rotate_secrets(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
+    """Reseal stored secrets with the present ASSAY_SECRET_KEY; ASSAY_SECRET_KEY_OLDER names those that open them.
+
+    Safe while everything runs, and to run again. Ends with 69 if a secret cannot be opened by any key.
+    """
+    from cli.secrets import rotate
+
+    raise typer.Exit(rotate(_settings(data_dir, database_url, None, None)))
+
+
 @app.command()
 def methods() -> None:
     """List the ways to look for bias."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cli.logs import configure_logs
+from cli.tracing import start_tracing
 from store.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,7 +45,11 @@ def _work(settings: Settings, folder: str) -> None:
     def leave(**_: object) -> None:
         leaving.set()
 
+    def begin(**_: object) -> None:
+        start_tracing(settings, "worker")  # its thread would not survive the fork
+
     signals.worker_shutting_down.connect(leave)
+    signals.worker_process_init.connect(begin)
     app = make_celery(settings)
     add_tasks(app, Workplaces(settings, leaving))
     if settings.metrics_port is not None:

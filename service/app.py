@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
+from opentelemetry.trace import TracerProvider
+from prometheus_client import CollectorRegistry
 
 import assay
 from service import errors, openapi
 from service.bell import Bell
+from service.callers import RecentCallers
 from service.context import Service
 from service.desk import TargetDesk
 from service.exchange import Exchange
+from service.express import Express
 from service.feed import Feed
 from service.meter import Meter
 from service.rates import Rates
 from service.routes import catalog, jobs, keys, meta, ratings, targets
+from service.status import StatusCache
 from store.database import AsyncDatabase
 from store.events import events
 from store.secrets import Vault
@@ -33,8 +39,9 @@ def create_app(
     desk: TargetDesk,
     doorbell: Callable[[str], None],
     lifespan: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
-    job_rate: str = "1200/minute",
     clock: Callable[[], float] = time.time,
+    tracer_provider: TracerProvider | None = None,
+    more_numbers: Sequence[CollectorRegistry] = (),
 ) -> FastAPI:
     """Make the application.
 
@@ -50,12 +57,14 @@ def create_app(
     lifespan : callable
         Makes a context manager that is entered when the service starts and left when it stops;
         the composition root runs its reconciler, or an embedded worker, in it.
-    job_rate : str
-        New jobs that each key (without keys: each tenant) may ask for, over a time.
     clock : callable
         Seconds since 1970, for estimates.
+    tracer_provider : TracerProvider, optional
+        Takes a span for each request; without it none are made.
+    more_numbers : sequence of CollectorRegistry
+        What else ``/metrics`` shows: an embedded worker's.
     """
-    service = _wire(settings, desk, doorbell, job_rate, clock)
+    service = _wire(settings, desk, doorbell, clock, more_numbers)
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
@@ -78,10 +87,13 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False},
+        telemetry=_telemetry(tracer_provider),
     )
     app.state.service = service
-    app.add_middleware(Exchange, meter=service.meter, max_body_bytes=settings.max_body_bytes)
+    express = Express(
+        service.statuses, service.recent.get, anonymous=not settings.keys_required, public_url=settings.public_url
+    )
+    app.add_middleware(Exchange, meter=service.meter, max_body_bytes=settings.max_body_bytes, express=express)
     errors.register(app)
     for router in ROUTERS:
         app.include_router(router)
@@ -89,18 +101,29 @@ def create_app(
     return app
 
 
+def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
+    """Trace requests only: an exception's text, which the framework would send too, may hold a secret."""
+    quiet: TelemetryConfig = {"metrics": False, "logs": False, "operation_spans": False}
+    if tracer_provider is None:
+        return {**quiet, "tracing": False}
+    return {**quiet, "tracing": True, "tracer_provider": tracer_provider}
+
+
 def _wire(
-    settings: Settings, desk: TargetDesk, doorbell: Callable[[str], None], job_rate: str, clock: Callable[[], float]
+    settings: Settings,
+    desk: TargetDesk,
+    doorbell: Callable[[str], None],
+    clock: Callable[[], float],
+    more_numbers: Sequence[CollectorRegistry],
 ) -> Service:
-    meter = Meter()
+    meter = Meter(more_numbers)
+    statuses = StatusCache(settings.status_cache_s, meter)
     database = AsyncDatabase(
         settings.resolved_database_url,
         pool_size=settings.pool_size,
         max_overflow=settings.pool_overflow,
         pool_timeout_s=settings.pool_timeout_s,
     )
-    broker = settings.broker_url or ""
-    redis_url = broker if broker.startswith(("redis://", "rediss://")) else None
     return Service(
         settings=settings,
         database=database,
@@ -108,7 +131,9 @@ def _wire(
         desk=desk,
         bell=Bell(doorbell, meter),
         meter=meter,
-        rates=Rates(job_rate, redis_url, meter),
-        feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit)),
+        rates=Rates(settings.job_rate, settings.redis_url, meter),
+        feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget),
+        statuses=statuses,
+        recent=RecentCallers(settings.status_cache_s),
         clock=clock,
     )

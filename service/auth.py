@@ -8,28 +8,15 @@ checked, so that a wrong one never passes unnoticed.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from service.callers import ANYONE, NOBODY, NOBODY_KNOWN, Caller
 from service.context import Here, Service
 from service.problems import Problem
 from store import keys
-
-SCOPES = {
-    "jobs:write": "ask for ratings and cancel jobs",
-    "ratings:read": "read jobs, observations, ratings and targets",
-    "targets:write": "save, change, remove and probe targets",
-    "webhooks:write": "subscribe to notices",
-    "admin": "make and revoke keys; includes every other scope",
-}
-"""What a key can allow."""
-
-DEFAULT_TENANT = "default"
-NOBODY = ""
-"""The tenant of a caller without a key, who sees what is public and nothing else."""
 
 _bearer = HTTPBearer(
     scheme_name="ApiKey",
@@ -38,31 +25,6 @@ _bearer = HTTPBearer(
     "A service that runs embedded and listens on loopback only needs none.",
     auto_error=False,
 )
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Whoever sent the request.
-
-    `purse` names what limits are counted by.
-    """
-
-    tenant: str
-    scopes: frozenset[str]
-    key_id: str | None = None
-
-    @property
-    def purse(self) -> str:
-        """Whose rate limit is used."""
-        return self.key_id or self.tenant
-
-    def may(self, scope: str) -> bool:
-        """Whether the key allows what `scope` stands for."""
-        return scope in self.scopes or "admin" in self.scopes
-
-
-ANYONE = Caller(DEFAULT_TENANT, frozenset(SCOPES))
-NOBODY_KNOWN = Caller(NOBODY, frozenset())
 
 
 async def identify(
@@ -82,7 +44,9 @@ async def identify(
         key = await verify(here, credentials.credentials)
     if key is None:
         raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
-    return Caller(key.tenant, frozenset(key.scopes), key.id)
+    caller = Caller(key.tenant, frozenset(key.scopes), key.id)
+    here.recent.remember(request.headers["authorization"].encode("latin-1"), caller)
+    return caller
 
 
 async def verify(here: Service, plain: str) -> keys.ApiKey | None:

@@ -9,10 +9,12 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from service.bell import Bell
+from service.callers import RecentCallers
 from service.desk import TargetDesk
 from service.feed import Feed
 from service.meter import Meter
 from service.rates import Rates
+from service.status import StatusCache
 from store.database import AsyncDatabase
 from store.secrets import Vault
 from store.settings import Settings
@@ -34,11 +36,13 @@ class Service:
     meter: Meter
     rates: Rates
     feed: Feed
+    statuses: StatusCache
+    recent: RecentCallers
     clock: Callable[[], float]
 
 
-def here(request: Request) -> Service:
-    """Give the service that answers this request."""
+async def here(request: Request) -> Service:
+    """Give the service that answers this request (a coroutine: others would be run in a thread)."""
     service: Service = request.app.state.service
     return service
 

@@ -94,10 +94,9 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
     causes = [one.get("ctx", {}).get("error") for one in error.errors()]
     told = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in error.errors()]
-    if len(causes) == 1 and isinstance(causes[0], SpecificationError):
-        return respond(request, Problem("bad-specification", str(causes[0]), errors=told))
+    well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
     detail = told[0]["detail"] if len(told) == 1 else f"{len(told)} places need mending; see errors"
-    return respond(request, Problem("invalid-request", detail, errors=told))
+    return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=told))
 
 
 async def on_bad_specification(request: Request, error: Exception) -> JSONResponse:

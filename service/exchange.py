@@ -13,13 +13,19 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bound_contextvars
 
 from service.errors import allowed_methods
+from service.express import ROUTE, Express
 from service.meter import Meter
 from service.problems import Problem, respond
+from service.status import Status
 from store.ids import new_id
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+
+STANDING_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
+"""What every response says."""
 
 log = structlog.get_logger(__name__)
 
@@ -34,13 +40,16 @@ class Exchange:
     The framework's own ``max_body_size`` is not used: it answers in plain text.
     """
 
-    def __init__(self, app: ASGIApp, meter: Meter, max_body_bytes: int) -> None:
-        self._app, self._meter, self._max_body_bytes = app, meter, max_body_bytes
+    def __init__(self, app: ASGIApp, meter: Meter, max_body_bytes: int, express: Express) -> None:
+        self._app, self._meter, self._max_body_bytes, self._express = app, meter, max_body_bytes, express
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        if (status := self._express.find(scope)) is not None:
+            await self._hand_over(status, scope, send)
             return
         scope = {**scope, "assay.request_id": _request_id(scope)}
         answer = _Answer(scope, send)
@@ -48,7 +57,8 @@ class Exchange:
             scope["method"] = "GET"
         began = time.perf_counter()
         try:
-            await self._answer(scope, _bounded(receive, self._max_body_bytes), answer)
+            with bound_contextvars(request=scope["assay.request_id"]):
+                await self._answer(scope, _bounded(receive, self._max_body_bytes), answer)
         except ClientDisconnect:
             log.info("caller went away", request=scope["assay.request_id"])
         except Exception as error:
@@ -59,6 +69,13 @@ class Exchange:
             await respond(Request(scope), Problem("internal-error"))(scope, receive, answer.send)
         route = getattr(scope.get("route"), "path_format", "unmatched")
         self._meter.answered(answer.method, route, answer.status, time.perf_counter() - began)
+
+    async def _hand_over(self, status: Status, scope: Scope, send: Send) -> None:
+        began = time.perf_counter()
+        headers = [*status.raw_headers, (b"x-request-id", _request_id(scope).encode("ascii")), *STANDING_HEADERS]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": status.answer.body})
+        self._meter.answered("GET", ROUTE, 200, time.perf_counter() - began)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         declared = Headers(scope=scope).get("content-length", "")
@@ -85,8 +102,8 @@ class _Answer:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self._request_id
-            headers.setdefault("X-Content-Type-Options", "nosniff")
-            headers.setdefault("Referrer-Policy", "no-referrer")
+            for name, value in STANDING_HEADERS:
+                headers.setdefault(name.decode("ascii"), value.decode("ascii"))
             headers.setdefault("Cache-Control", "no-cache")
         elif self.headless:
             if self._ended:

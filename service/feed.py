@@ -47,10 +47,12 @@ class Feed:
     ----------
     read : callable
         Reads a job's events after an id: ``await read(job_id, after, limit)``.
+    on_end : callable
+        Told of a job's end before its followers are, so that what they read next is not older.
     """
 
-    def __init__(self, read: ReadEvents) -> None:
-        self._read = read
+    def __init__(self, read: ReadEvents, on_end: Callable[[str], object] = lambda _: None) -> None:
+        self._read, self._on_end = read, on_end
         self._followers: dict[str, set[_Follower]] = {}
         self._pollers: dict[str, asyncio.Task[None]] = {}
 
@@ -103,6 +105,8 @@ class Feed:
             except StoreUnavailable as error:
                 log.warning("events not read", job=job_id, why=error.reason)
                 events = ()
+            if events and events[-1].type in ENDINGS:
+                self._on_end(job_id)
             for follower in followers:
                 follower.hand(events)
             if len(events) < BATCH:

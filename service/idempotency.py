@@ -7,19 +7,19 @@ leaves neither half of it, and a second request with the key waits for the first
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Request
-from starlette.responses import Response
 
-from service.auth import Caller, identify
+from service.answer import Answer
+from service.auth import identify
+from service.callers import Caller
 from service.context import Here
 from service.problems import Problem
 from store import idempotency
 
-JSON = "application/json"
 RETRY_AFTER_S = 1
 
 IdempotencyKey = Annotated[
@@ -33,23 +33,6 @@ IdempotencyKey = Annotated[
         examples=["8e03978e-40d5-43dd-bc93-6894a57f9324"],
     ),
 ]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A response that can be kept: its body as the bytes that were sent."""
-
-    status: int
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
-    replayed: bool = False
-
-    def response(self, **more: str) -> Response:
-        """Make the response, with further headers that are not kept."""
-        headers = {**self.headers, **more}
-        if self.replayed:
-            headers["Idempotency-Replayed"] = "true"
-        return Response(self.body, self.status, headers, JSON)
 
 
 @dataclass(frozen=True)

@@ -58,14 +58,28 @@ MEDIA_TYPES = {
 """Operations that answer in no JSON, which FastAPI cannot see from their code."""
 
 _AGAIN = {"description": "Seconds after which to ask again.", "schema": {"type": "integer", "minimum": 0}}
-_ETAG = {"description": "Names this version; send it in If-None-Match.", "schema": {"type": "string"}}
-_LOCATION = {"description": "Address of what was made.", "schema": {"type": "string", "format": "uri-reference"}}
+_ETAG = {
+    "description": "Names this version; send it in If-None-Match.",
+    "required": True,
+    "schema": {"type": "string"},
+}
+_LOCATION = {
+    "description": "Address of what was made.",
+    "required": True,
+    "schema": {"type": "string", "format": "uri-reference"},
+}
 _LINK = {"description": 'The next page, as `rel="next"` (RFC 8288).', "schema": {"type": "string"}}
-_RATE = {"description": "What is left of the limit on new jobs.", "schema": {"type": "string"}}
+_RATE = {"description": "What is left of the limit on new jobs.", "required": True, "schema": {"type": "string"}}
+_ORDERED = {
+    "Location": _LOCATION,
+    "Retry-After": {**_AGAIN, "required": True},
+    "RateLimit": _RATE,
+    "RateLimit-Policy": _RATE,
+}
 
 HEADERS: dict[str, dict[str, Any]] = {
-    "requestRating": {"Location": _LOCATION, "Retry-After": _AGAIN, "RateLimit": _RATE, "RateLimit-Policy": _RATE},
-    "probeTarget": {"Location": _LOCATION, "Retry-After": _AGAIN, "RateLimit": _RATE, "RateLimit-Policy": _RATE},
+    "requestRating": _ORDERED,
+    "probeTarget": _ORDERED,
     "getJob": {"ETag": _ETAG, "Retry-After": _AGAIN},
     "getRating": {"ETag": _ETAG},
     "getTarget": {"ETag": _ETAG},
@@ -77,7 +91,17 @@ HEADERS: dict[str, dict[str, Any]] = {
     "listKeys": {"Link": _LINK},
     "listObservations": {"Link": _LINK},
 }
-"""Headers of the successful answer."""
+"""Headers of the successful answer; those that are required are always there."""
+
+_JOB = dict.fromkeys(("getJob", "followJob", "cancelJob", "listObservations"), ("job_id", "/id"))
+LINKS: dict[str, dict[str, tuple[str, str]]] = {
+    "requestRating": _JOB,
+    "probeTarget": _JOB,
+    "getJob": {"getRating": ("rating_id", "/rating/id")},
+    "saveTarget": dict.fromkeys(("getTarget", "replaceTarget", "probeTarget", "removeTarget"), ("target_id", "/id")),
+    "createKey": {"revokeKey": ("key_id", "/id")},
+}
+"""What can be done next with what an operation answered: operation, its parameter, where the answer has the value."""
 
 
 def describe(app: FastAPI, *, keys_required: bool) -> None:
@@ -116,6 +140,7 @@ def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, An
     }
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
+    _require_tags(components["schemas"])
     for path in document["paths"].values():
         for method, operation in path.items():
             _complete(method, operation)
@@ -131,6 +156,13 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
         success["content"] = {MEDIA_TYPES[name]: {"schema": {"type": "string"}}}
     if name in HEADERS:
         success["headers"] = HEADERS[name]
+    if name in LINKS:
+        success["links"] = {
+            then: {"operationId": then, "parameters": {parameter: f"$response.body#{pointer}"}}
+            for then, (parameter, pointer) in LINKS[name].items()
+        }
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"] = _never_null(parameter["schema"])
     if "ETag" in HEADERS.get(name, {}) and method == "get":
         responses["304"] = {"description": "Nothing has changed since the version in If-None-Match."}
     if name == "probeTarget":
@@ -142,6 +174,24 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
     for status in _failures(operation):
         responses[status] = PROBLEM_REF
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
+
+
+def _require_tags(schemas: dict[str, Any]) -> None:
+    """Require the field that tells the members of a union apart: its default cannot be used there."""
+    fields = [field for schema in schemas.values() for field in schema.get("properties", {}).values()]
+    for tag in [field["discriminator"] for field in fields if "discriminator" in field]:
+        for member in tag["mapping"].values():
+            required = schemas[member.rpartition("/")[2]].setdefault("required", [])
+            if tag["propertyName"] not in required:
+                required.append(tag["propertyName"])
+
+
+def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Describe a parameter as it can be sent: one that may be left out has no way to be null."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    return {**kinds[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
 
 
 def _failures(operation: dict[str, Any]) -> list[str]:

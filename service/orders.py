@@ -9,18 +9,19 @@ from typing import Any
 from assay.certificate import digest_of
 from assay.errors import OutOfBounds, SpecificationError
 from assay.model import Kind
-from service.auth import Caller
+from service.answer import Answer
+from service.callers import Caller
 from service.context import Service
 from service.errors import located
-from service.idempotency import Answer, Repeatable, once
+from service.idempotency import Repeatable, once
 from service.problems import Problem
 from service.rates import Allowance
 from service.schemas.jobs import TEN_YEARS_S, RatingRequest
 from service.schemas.targets import TargetDescription, TargetReference, digest_of_target
-from store import jobs, ratings, targets
+from store import idempotency, jobs, ratings, targets
 from store.ids import new_id
 from store.jobs import Job, NewJob
-from store.ratings import StoredRating
+from store.ratings import Stamp, StoredRating
 from store.secrets import SealedSecret
 from store.specification import dump_method
 from store.targets import StoredTarget
@@ -35,6 +36,13 @@ class Order:
     new: NewJob
     max_age_s: int | None = 0
 
+    @property
+    def age_s(self) -> int:
+        """How old a rating may be to answer it; a dry run is never answered by a rating."""
+        if self.new.kind != "rating":
+            return 0
+        return TEN_YEARS_S if self.max_age_s is None else self.max_age_s
+
 
 @dataclass(frozen=True)
 class Placed(Answer):
@@ -48,61 +56,86 @@ class PermitNeeded(Exception):
     """The order means new work, which is limited; nothing has been written."""
 
 
-Show = Callable[[Any, Job, StoredRating | None], Answer]
-"""Shapes the answer within the transaction: connection, job, and the rating that answers it."""
+Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
+"""Shapes the answer: the job, the rating that answers it, its place in the queue."""
 
 
 async def place(
     here: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
-) -> Placed | Answer:
+) -> tuple[Placed | Answer, Allowance | None]:
     """Place an order; `waits` says that the caller prefers the answer of the job's end.
 
     What is known already is given out first, unlimited; only new work takes from the caller's rate.
+
+    Returns
+    -------
+    (Answer, Allowance or None)
+        The answer, and what is left of the rate if it was taken from.
 
     Raises
     ------
     Problem
         ``rate-limited`` or ``too-many-jobs``, both only for new work.
     """
-    arguments = (order, repeat, show, here.settings.max_active_jobs, waits)
-    try:
-        return await here.database.write(_place, *arguments, permitted=False)
-    except PermitNeeded:
-        allowance = await here.rates.take(caller.purse)
+    most = here.settings.max_active_jobs
+    arguments = (order, repeat, show, most, waits)
+    if repeat.key is None and here.database.serves_one_statement and (await here.rates.left(caller.purse)).allowed:
+        added = await here.database.at_once(jobs.add_if_new, order.new, order.age_s, most)
+        if added is not None:
+            job, position = added
+            answer, allowance = show(job, None, position), await here.rates.take(caller.purse)
+            here.bell.ring(job.id)
+            return Placed(answer.status, answer.body, answer.headers, job=job, made=True), allowance
+    if await here.database.read(_is_known, order, repeat, most):
+        try:
+            return await here.database.write(_place, *arguments, permitted=False), None
+        except PermitNeeded:  # it has ended or expired since
+            pass
+    allowance = await here.rates.take(caller.purse)
     if not allowance.allowed:
         raise rate_limited(allowance)
     placed = await here.database.write(_place, *arguments, permitted=True)
     if isinstance(placed, Placed) and placed.made:
         here.bell.ring(placed.job.id)
-    return placed
+    return placed, allowance
+
+
+def _is_known(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
+    """Whether an order will probably not be new work. Without a transaction: `_settle` decides."""
+    if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
+        return True
+    known = jobs.standing(c, order.new.tenant, order.new.request_digest, order.age_s, max_active)
+    return known.rating_id is not None or known.twin_id is not None or known.active >= max_active
 
 
 def _place(
     c: Any, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> Placed | Answer:
     def work(c: Any) -> Placed:
-        job, rating, made = _settle(c, order, max_active, permitted=permitted)
-        answer = show(c, job, rating)
+        job, rating, position, made = _settle(c, order, max_active, permitted=permitted)
+        answer = show(job, rating, position)
         return Placed(answer.status, answer.body, answer.headers, job=job, made=made)
 
     return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
 
 
-def _settle(c: Any, order: Order, max_active: int, *, permitted: bool) -> tuple[Job, StoredRating | None, bool]:
+def _settle(
+    c: Any, order: Order, max_active: int, *, permitted: bool
+) -> tuple[Job, StoredRating | None, int | None, bool]:
     new = order.new
-    age_s = TEN_YEARS_S if order.max_age_s is None else order.max_age_s
-    rating = ratings.fresh(c, new.tenant, new.request_digest, age_s) if new.kind == "rating" else None
+    known = jobs.standing(c, new.tenant, new.request_digest, order.age_s, max_active)
+    rating = None if known.rating_id is None else ratings.find(c, known.rating_id, new.tenant)
     if rating is not None and rating.visibility == new.visibility:
-        return jobs.add_finished(c, new, rating.id), rating, False
-    twin = jobs.running_twin(c, new.tenant, new.request_digest)
+        return jobs.add_finished(c, new, rating.id), rating, None, False
+    twin = None if known.twin_id is None else jobs.find(c, known.twin_id, new.tenant)
     if twin is not None and _serves(twin, new):
-        return twin, None, False
-    if jobs.count_unfinished(c, new.tenant) >= max_active:
+        return twin, None, jobs.queue_position(c, twin), False
+    if known.active >= max_active:
         detail = f"{max_active} of your jobs are queued or running"
         raise Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
     if not permitted:
         raise PermitNeeded
-    return jobs.add(c, new), None, True
+    return jobs.add(c, new), None, known.ahead + 1, True
 
 
 def _serves(twin: Job, new: NewJob) -> bool:

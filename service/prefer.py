@@ -25,7 +25,7 @@ def wait_of(prefer: Sequence[str]) -> int | None:
     return None
 
 
-def preferred_wait(
+async def preferred_wait(
     request: Request,
     response: Response,
     prefer: Annotated[  # noqa: ARG001  declared for the documentation; there may be several such headers

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 from limits import parse
 from limits.aio.storage import MemoryStorage
-from limits.aio.strategies import MovingWindowRateLimiter
+from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from limits.errors import StorageError
 from limits.storage import storage_from_string
 
@@ -26,6 +26,8 @@ POLICY = "jobs"
 """Name of the one policy in the headers."""
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
+SEEN_FOR_S = 0.25
+MOST_SEEN = 4096
 """How long a storage that failed is left alone."""
 
 log = structlog.get_logger(__name__)
@@ -50,8 +52,17 @@ class Allowance:
         }
 
 
+@dataclass
+class _Seen:
+    """What a caller was told last, so that a burst need not count twice for each of its jobs."""
+
+    until: float
+    remaining: int
+    reset_time: float
+
+
 class Rates:
-    """A moving window for each caller.
+    """A sliding window for each caller, counted in two numbers however many jobs it allows.
 
     Parameters
     ----------
@@ -65,9 +76,10 @@ class Rates:
 
     def __init__(self, rate: str, redis_url: str | None, meter: Meter) -> None:
         self._item = parse(rate)
-        self._here = MovingWindowRateLimiter(MemoryStorage())
-        self._shared = None if redis_url is None else MovingWindowRateLimiter(_redis(redis_url))
+        self._here = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._shared = None if redis_url is None else SlidingWindowCounterRateLimiter(_redis(redis_url))
         self._rest_until, self._meter = 0.0, meter
+        self._seen: dict[str, _Seen] = {}
 
     async def take(self, caller: str) -> Allowance:
         """Use one of the caller's new jobs, if one is left."""
@@ -78,6 +90,9 @@ class Rates:
         return await self._ask(caller, use=False)
 
     async def _ask(self, caller: str, *, use: bool) -> Allowance:
+        seen = self._seen.get(caller)
+        if not use and seen is not None and seen.until > time.monotonic() and seen.remaining > 1:
+            return self._allowance(seen, allowed=True)
         if self._shared is not None and time.monotonic() >= self._rest_until:
             try:
                 return await self._count(self._shared, caller, use=use)
@@ -87,11 +102,25 @@ class Rates:
                 log.warning("rate storage out of reach", why=type(error).__name__)
         return await self._count(self._here, caller, use=use)
 
-    async def _count(self, limiter: MovingWindowRateLimiter, caller: str, *, use: bool) -> Allowance:
+    async def _count(self, limiter: SlidingWindowCounterRateLimiter, caller: str, *, use: bool) -> Allowance:
         allowed = await limiter.hit(self._item, caller) if use else await limiter.test(self._item, caller)
-        window = await limiter.get_window_stats(self._item, caller)
-        reset_s = max(0, round(window.reset_time - time.time()))
-        return Allowance(allowed, self._item.amount, self._item.get_expiry(), max(0, window.remaining), reset_s)
+        seen = self._seen.get(caller)
+        if not allowed or not use or seen is None or seen.until <= time.monotonic() or seen.remaining <= 1:
+            window = await limiter.get_window_stats(self._item, caller)
+            seen = _Seen(time.monotonic() + SEEN_FOR_S, max(0, window.remaining), window.reset_time)
+            self._see(caller, seen)
+        else:
+            seen.remaining -= 1
+        return self._allowance(seen, allowed=allowed)
+
+    def _allowance(self, seen: _Seen, *, allowed: bool) -> Allowance:
+        reset_s = max(0, round(seen.reset_time - time.time()))
+        return Allowance(allowed, self._item.amount, self._item.get_expiry(), seen.remaining, reset_s)
+
+    def _see(self, caller: str, seen: _Seen) -> None:
+        self._seen[caller] = seen
+        if len(self._seen) > MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
 
 
 def _redis(url: str) -> Storage:

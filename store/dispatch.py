@@ -83,27 +83,12 @@ def reconciler_lock(c: Connection) -> bool:
     return bool(c.execute(select(func.pg_try_advisory_xact_lock(RECONCILER_LOCK))).scalar_one())
 
 
-def counts_by_status(c: Connection) -> dict[str, int]:
-    """Count all jobs by status; a status without jobs is left out."""
-    rows = c.execute(select(jobs.c.status, func.count().label("jobs")).group_by(jobs.c.status))
-    return {row.status: row.jobs for row in rows}
-
-
 def count_stranded(c: Connection, age_s: float) -> int:
     """Count jobs that workers were told about and that could have been claimed for `age_s` seconds."""
     since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = since <= now_ms() - round(age_s * 1000)
     told = jobs.c.dispatched_at.is_not(None)
     return c.execute(select(func.count()).select_from(jobs).where(claimable(), told, long_due)).scalar_one()
-
-
-def oldest_due_age_s(c: Connection) -> float | None:
-    """Seconds for which the job that waits longest has been due; ``None`` where none is."""
-    query = select(now_ms() - func.min(jobs.c.next_run_at)).where(
-        jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()
-    )
-    age_ms = c.execute(query).scalar_one()
-    return None if age_ms is None else age_ms / 1000
 
 
 def _told(job_id: str) -> dict[str, Any]:

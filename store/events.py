@@ -37,9 +37,12 @@ class Event:
     at: int
 
 
+_APPEND = insert(schema.events).values(at=now_ms())
+
+
 def append(c: Connection, job_id: str, type: str, data: Mapping[str, Any], *, fence: int) -> None:  # noqa: A002
     """Add an event. The caller holds the job's row, so that ids of one job are committed in order."""
-    c.execute(insert(schema.events).values(job_id=job_id, type=type, data=dict(data), fence=fence, at=now_ms()))
+    c.execute(_APPEND, {"job_id": job_id, "type": type, "data": dict(data), "fence": fence})
 
 
 def events(c: Connection, job_id: str, after: int, limit: int = 500) -> list[Event]:

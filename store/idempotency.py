@@ -89,6 +89,11 @@ def begin(
     return Replay(row["status"], bytes(row["body"]), row["headers"])
 
 
+def is_known(c: Connection, scope: str, key: str) -> bool:
+    """Whether a request with this key was seen, answered or not."""
+    return c.execute(select(idempotency.c.key).where(*_of(scope, key))).one_or_none() is not None
+
+
 def complete(c: Connection, scope: str, key: str, status: int, body: bytes, headers: Mapping[str, str]) -> None:
     """Record the answer, for whoever sends the request again."""
     answer = update(idempotency).where(*_of(scope, key), idempotency.c.status.is_(None))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, case, func, select
+from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select
 
 from store.clock import now_ms
 from store.errors import LeaseLost
@@ -88,6 +88,13 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
     return Claim(job, job.fence, owner)
 
 
+_HOLD = (
+    select(jobs)
+    .where(jobs.c.id == bindparam("held"), jobs.c.status == "running", jobs.c.fence == bindparam("under"))
+    .with_for_update(key_share=True)
+)
+
+
 def hold(c: Connection, claim: Claim) -> Job:
     """Lock the job's row under the claim's fence until the transaction ends.
 
@@ -98,7 +105,7 @@ def hold(c: Connection, claim: Claim) -> Job:
     LeaseLost
         If the job was claimed again or has ended.
     """
-    row = c.execute(select(jobs).where(*_held(claim)).with_for_update(key_share=True)).mappings().one_or_none()
+    row = c.execute(_HOLD, {"held": claim.job.id, "under": claim.fence}).mappings().one_or_none()
     if row is None:
         raise LeaseLost(claim.job.id, claim.fence)
     return job_from(row)

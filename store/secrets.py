@@ -77,6 +77,11 @@ class Vault:
         key = _derive(written)
         return cls(key, key_id_of(key), {key_id_of(each): each for each in older})
 
+    @property
+    def key_id(self) -> str:
+        """Name of the key that seals."""
+        return self._key_id
+
     def seal(self, plain: str, *, tenant: str, target: str, field: str) -> SealedSecret:
         """Encrypt a secret for one field of one row.
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import structlog
+from opentelemetry import trace
 from structlog.contextvars import bound_contextvars
 
 from assay.certificate import target_digest
@@ -41,6 +42,7 @@ from workers.traffic import lane_of
 from workers.workplace import Workplace, place_of, seconds_left, waited_s
 
 log = structlog.get_logger()
+tracer = trace.get_tracer("assay.workers")
 
 
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
@@ -62,11 +64,15 @@ def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
     if claim is None:
         return
     workplace.meter.claimed(waited_s(claim))
-    with bound_contextvars(job=job_id, attempt=claim.job.attempt, fence=claim.fence):
-        _run_claimed(workplace, claim)
+    facts: dict[str, str | int] = {"job": job_id, "attempt": claim.job.attempt, "fence": claim.fence}
+    with bound_contextvars(**facts), tracer.start_as_current_span("job", attributes=facts) as span:
+        how = _run_claimed(workplace, claim)
+        span.set_attribute("left", how)
+    workplace.meter.left(how)
 
 
-def _run_claimed(workplace: Workplace, claim: Claim) -> None:
+def _run_claimed(workplace: Workplace, claim: Claim) -> str:
+    """Do the work and say how the job was left."""
     settings, database = workplace.settings, workplace.database
     log.info("job claimed", kind=claim.job.kind, owner=claim.owner)
     try:
@@ -80,10 +86,9 @@ def _run_claimed(workplace: Workplace, claim: Claim) -> None:
         ) as heart:
             asyncio.run(_carry_out(workplace, claim, heart))
     except Exception as error:  # noqa: BLE001 - every way to end badly is told apart in one place
-        workplace.meter.left(end_badly(workplace, claim, error))
-    else:
-        workplace.meter.left("succeeded")
-        log.info("job finished")
+        return end_badly(workplace, claim, error)
+    log.info("job finished")
+    return "succeeded"
 
 
 async def _carry_out(workplace: Workplace, claim: Claim, heart: Heart) -> None:

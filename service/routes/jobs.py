@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Query, Request, Response
@@ -10,11 +11,13 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from service.auth import Caller, Reader, Writer
+from service.answer import Answer
+from service.auth import Reader, Writer
+from service.callers import Caller
 from service.conditional import none_match
 from service.context import Here, Service
 from service.examples import RATING_REQUESTS
-from service.idempotency import Answer, Repeat, Repeatable, keep
+from service.idempotency import Repeat, Repeatable, keep
 from service.orders import Order, Placed, place, rating_order, resolve_target
 from service.pagination import Page, PageQuery, link_next, open_cursor
 from service.prefer import Wait
@@ -28,8 +31,9 @@ from service.schemas.jobs import (
     ObservationView,
     RatingLink,
     RatingRequest,
-    Status,
 )
+from service.schemas.jobs import Status as JobStatus
+from service.status import Status
 from service.strict_json import StrictRoute, json_response, write_json
 from store import jobs, observations, ratings
 from store.jobs import Job
@@ -43,7 +47,7 @@ SHORTEST_RETRY_S, LONGEST_RETRY_S = 1, 10
 class JobQuery(PageQuery):
     """What the list of jobs is narrowed to."""
 
-    status: Status | None = None
+    status: JobStatus | None = None
     target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
 
 
@@ -87,10 +91,12 @@ async def get_job(
     request: Request, job_id: str, here: Here, caller: Reader, wait: Wait, response: Response
 ) -> Response:
     """See how far a job has come. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` rarer."""
-    job, answer = await _look(request, here, job_id, caller.tenant)
-    if wait and not job.finished and not none_match(request, answer.headers["ETag"]):
-        await here.feed.ended(job.id, wait)
-        job, answer = await _look(request, here, job_id, caller.tenant)
+    key = (caller.tenant, job_id, base_url(request))
+    status = await here.statuses.get(key, partial(_look, here, *key))
+    if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
+        await here.feed.ended(job_id, wait)
+        status = await _look(here, *key)
+    answer = status.answer
     if none_match(request, answer.headers["ETag"]):
         return Response(status_code=304, headers={**answer.headers, **response.headers})
     return answer.response(**response.headers)
@@ -102,8 +108,9 @@ async def cancel_job(request: Request, job_id: str, here: Here, caller: Writer) 
     job = await here.database.write(jobs.request_cancel, job_id, caller.tenant)
     if job is None:
         raise not_found("job", job_id)
-    _, answer = await _look(request, here, job_id, caller.tenant)
-    return answer.response()
+    here.statuses.forget(job_id)
+    status = await _look(here, caller.tenant, job_id, base_url(request))
+    return status.answer.response()
 
 
 async def found_job(job_id: str, here: Here, caller: Reader) -> Job:
@@ -184,36 +191,33 @@ async def answer_order(
 ) -> Response:
     """Place an order and answer 202, after waiting for the job's end if that is preferred."""
 
-    def show(c: Any, job: Job, rating: Stamp | StoredRating | None) -> Answer:
-        return _accepted(request, here, c, job, rating)
+    def show(job: Job, rating: Stamp | StoredRating | None, position: int | None) -> Answer:
+        return _answer(base_url(request), here, 202, job, position, rating)
 
-    placed = await place(here, caller, order, repeat, show, waits=bool(wait))
+    placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
     answer: Answer = placed
     if isinstance(placed, Placed) and wait and not placed.job.finished:
         await here.feed.ended(placed.job.id, wait)
         answer = await here.database.write(_show_again, placed.job, show, repeat)
-    allowance = await here.rates.left(caller.purse)
+    if allowance is None:
+        allowance = await here.rates.left(caller.purse)
     return answer.response(**sent.headers, **allowance.headers)
 
 
 def _show_again(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
     """Shape the answer again after the wait; a repetition of the request shall get this one."""
     now = jobs.find(c, job.id, job.tenant) or job
-    answer: Answer = show(c, now, _rating_of(c, now))
+    answer: Answer = show(now, _rating_of(c, now), jobs.queue_position(c, now))
     keep(c, repeat, answer)
     return answer
 
 
-def _accepted(request: Request, here: Service, c: Any, job: Job, rating: Stamp | StoredRating | None) -> Answer:
-    return _answer(request, here, 202, job, jobs.queue_position(c, job), rating)
-
-
-async def _look(request: Request, here: Service, job_id: str, tenant: str) -> tuple[Job, Answer]:
+async def _look(here: Service, tenant: str, job_id: str, base: str) -> Status:
     seen = await here.database.read(_read, job_id, tenant)
     if seen is None:
         raise not_found("job", job_id)
     job, position, rating = seen
-    return job, _answer(request, here, 200, job, position, rating)
+    return Status(_answer(base, here, 200, job, position, rating), job.finished)
 
 
 def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
@@ -239,9 +243,9 @@ def _link(rating: Stamp | StoredRating | None) -> RatingLink | None:
 
 
 def _answer(
-    request: Request, here: Service, status: int, job: Job, position: int | None, rating: Stamp | StoredRating | None
+    base: str, here: Service, status: int, job: Job, position: int | None, rating: Stamp | StoredRating | None
 ) -> Answer:
-    view = JobView.of(job, base=base_url(request), now_s=here.clock(), position=position, rating=_link(rating))
+    view = JobView.of(job, base=base, now_s=here.clock(), position=position, rating=_link(rating))
     headers = {"ETag": f'W/"{job.version}-{position or 0}"', "Cache-Control": "private, no-cache"}
     if status == 202:
         headers["Location"] = f"{router.prefix}/{job.id}"

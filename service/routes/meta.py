@@ -61,9 +61,8 @@ async def readyz(here: Here) -> Health:
 @router.get("/metrics", response_class=Response, operation_id="metrics")
 async def metrics(here: Here) -> Response:
     """Read the service's counters in Prometheus's text format."""
-    counts = await here.database.read(jobs.counts_by_status)
-    oldest = await here.database.read(jobs.oldest_due_age_s)
-    return Response(here.meter.exposition(counts, oldest), media_type="text/plain; version=0.0.4; charset=utf-8")
+    backlog = await here.database.read(jobs.backlog)
+    return Response(here.meter.exposition(backlog), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/v1/info", operation_id="getInfo")

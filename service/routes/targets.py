@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
+from service.answer import Answer
 from service.auth import Reader, TargetWriter
 from service.conditional import none_match
 from service.context import Here, Service
 from service.errors import located
 from service.examples import TARGETS
-from service.idempotency import Answer, Repeat, once
+from service.idempotency import Repeat, once
 from service.orders import OrderedTarget, check_target, of_saved, open_secret, probe_order
 from service.pagination import Page, PageQuery, link_next
 from service.prefer import Wait

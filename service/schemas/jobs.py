@@ -79,7 +79,7 @@ class JobView(Told):
     eta_seconds: int | None
     """An estimate; 0 once ended, null while unknown."""
     queue_position: int | None
-    """1 is next; null unless queued."""
+    """1 is next; 201 stands for every place after the 200th; null unless queued."""
     attempt: int
     cancel_requested: bool
     created_at: Instant

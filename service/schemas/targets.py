@@ -19,7 +19,7 @@ class Limits(Asked):
     """Calls in flight at once."""
     requests_per_second: Annotated[float, Field(gt=0, le=10_000)] | None = None
     """Calls a second, over all jobs; null leaves it to the target's own refusals."""
-    timeout_s: Annotated[float, Field(gt=0, le=600)] = 30
+    timeout_s: Annotated[float, Field(ge=0.05, le=600)] = 30
     """Seconds until a call is given up."""
 
 

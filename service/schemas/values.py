@@ -58,7 +58,9 @@ def check_url(url: str) -> str:
     return url
 
 
-Url = Annotated[str, Field(min_length=8, max_length=2048), AfterValidator(check_url)]
+Url = Annotated[
+    str, Field(min_length=8, max_length=2048, json_schema_extra={"format": "uri"}), AfterValidator(check_url)
+]
 
 Instant = Annotated[str, Field(examples=["2026-01-02T03:04:05.678Z"], json_schema_extra={"format": "date-time"})]
 

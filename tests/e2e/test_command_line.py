@@ -177,3 +177,31 @@ def test_where_keys_are_asked_for_the_first_one_is_shown_once(serve):
     request = urllib.request.Request(f"{one.agency.url}/v1/jobs", headers={"Authorization": f"Bearer {plain}"})
     with urllib.request.urlopen(request) as answer:
         assert answer.status == 200
+
+
+def test_a_secret_key_is_rotated_while_its_targets_stay(tmp_path: Path):
+    from store import migrate, targets
+    from store.database import Database
+    from store.secrets import Vault
+    from store.settings import Settings
+    from store.targets import NewTarget
+
+    old, new = "the first key of this service", "the second key of this service"
+    environment = {"ASSAY_DATA_DIR": str(tmp_path)}
+    before = Settings(data_dir=tmp_path, secret_key=old)
+    migrate.upgrade(before.resolved_database_url)
+    database = Database(before.resolved_database_url)
+    sealed = Vault.from_settings(before).seal("word", tenant="t", target="tgt_1", field="secret")
+    kept = NewTarget("t", "n", "translator", "deepl", "http://x", {}, {}, sealed_secret=sealed, id="tgt_1")
+    with database.write() as c:
+        targets.add(c, kept)
+    lost = assay("secrets", "rotate", ASSAY_SECRET_KEY=new, **environment)
+    assert (lost.returncode, "tgt_1" in lost.stdout) == (69, True)
+    done = assay("secrets", "rotate", ASSAY_SECRET_KEY=new, ASSAY_SECRET_KEY_OLDER=old, **environment)
+    assert done.returncode == 0, done.stderr
+    with database.read() as c:
+        moved = targets.find(c, "tgt_1", "t").sealed_secret
+    after = Vault.from_settings(Settings(data_dir=tmp_path, secret_key=new))
+    assert after.open(moved, tenant="t", target="tgt_1", field="secret") == "word"
+    assert "word" not in done.stdout + done.stderr + lost.stdout + lost.stderr
+    database.close()

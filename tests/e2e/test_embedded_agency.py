@@ -216,3 +216,15 @@ def test_two_processes_do_not_share_a_data_directory(serve):
     assert second.returncode == 64
     assert "another assay serves" in second.stderr
     assert "Traceback" not in second.stderr
+
+
+def test_an_embedded_worker_s_numbers_are_among_the_service_s(shared_agency, services):
+    job = shared_agency.agency.post("/v1/jobs", request(services.url("faithful"), seed=4711))
+    shared_agency.finished(job["id"])
+    from urllib.request import urlopen
+
+    with urlopen(f"http://127.0.0.1:{shared_agency.port}/metrics", timeout=10) as answer:
+        numbers = answer.read().decode()
+    assert 'assay_target_calls_total{outcome="answered",target="127.0.0.1:' in numbers
+    assert "assay_dispatch_delay_seconds_count" in numbers
+    assert "assay_webhook_backlog" in numbers

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from urllib.request import urlopen
 
 import pytest
 
@@ -34,6 +36,12 @@ def request(url: str, seed: int) -> dict:
         "experiment": {"method": "round-trip", "attribute": "gender"},
         "seed": seed,
     }
+
+
+def numbers_of(port: int) -> dict[str, float]:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        lines = [line for line in answer.read().decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
 
 
 @pytest.fixture
@@ -100,3 +108,30 @@ def test_a_job_is_accepted_while_redis_is_down(serve, services, environment):
     agency = serve(**{**environment, "ASSAY_BROKER_URL": "redis://127.0.0.1:1/0"})
     job = agency.agency.post("/v1/jobs", request(services.url("faithful"), 1))
     assert job["status"] == "queued"
+
+
+def test_a_worker_shows_the_numbers_of_its_children_and_ends_in_order(serve, work, services, environment):
+    agency = serve(**environment)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment["ASSAY_METRICS_PORT"] = str(port)
+    worker = work()
+    posted = [agency.agency.post("/v1/jobs", request(services.url("faithful"), seed)) for seed in range(3)]
+    for job in posted:
+        assert agency.finished(job["id"], 90)["status"] == "succeeded"
+    slow = agency.agency.post("/v1/jobs", request(services.url("slow"), 9))
+    until = time.monotonic() + 60
+    while agency.agency.get(f"/v1/jobs/{slow['id']}")["asked"] < 5 and time.monotonic() < until:
+        time.sleep(0.1)
+    numbers = numbers_of(port)
+    assert numbers['assay_jobs_left_total{how="succeeded"}'] == 3
+    assert numbers["assay_jobs_claimed_total"] == 4
+    assert numbers["assay_dispatch_delay_seconds_count"] == 4
+
+    worker.terminate()
+    assert worker.wait(30) == 0
+    left = agency.agency.get(f"/v1/jobs/{slow['id']}")
+    assert left["status"] == "queued"
+    work()
+    assert agency.finished(slow["id"], 90)["attempt"] == 2

@@ -236,7 +236,8 @@ def anyio_backend() -> str:
 @pytest.fixture
 def settings(tmp_path: Path, migrated: Path) -> Settings:
     shutil.copy(migrated, tmp_path / "assay.db")
-    return Settings(data_dir=tmp_path, auth="none")
+    # tests turn the worker by hand and look at once; the cache has tests of its own
+    return Settings(data_dir=tmp_path, auth="none", status_cache_s=0)
 
 
 @pytest.fixture

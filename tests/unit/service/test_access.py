@@ -111,8 +111,8 @@ async def test_a_tenants_keys_are_its_own(serve, guarded, worker):
 
 
 # ---------------------------------------------------------------------------- limits on new work
-async def test_new_work_above_the_rate_is_429_and_reading_is_not(serve, request_body):
-    client = await serve(job_rate="2/minute")
+async def test_new_work_above_the_rate_is_429_and_reading_is_not(serve, settings, request_body):
+    client = await serve(settings.model_copy(update={"job_rate": "2/minute"}))
     first = await client.post("/v1/jobs", json=request_body(seed=1))
     assert first.headers["RateLimit-Policy"] == '"jobs";q=2;w=60'
     assert first.headers["RateLimit"].startswith('"jobs";r=1;t=')
@@ -124,8 +124,8 @@ async def test_new_work_above_the_rate_is_429_and_reading_is_not(serve, request_
     assert (await client.get("/v1/jobs")).status_code == 200
 
 
-async def test_following_what_runs_or_is_known_takes_nothing_from_the_rate(serve, request_body, worker):
-    client = await serve(job_rate="1/minute")
+async def test_following_what_runs_or_is_known_takes_nothing_from_the_rate(serve, settings, request_body, worker):
+    client = await serve(settings.model_copy(update={"job_rate": "1/minute"}))
     first = await client.post("/v1/jobs", json=request_body(), headers={"Idempotency-Key": "abc"})
     twin = await client.post("/v1/jobs", json=request_body())
     replay = await client.post("/v1/jobs", json=request_body(), headers={"Idempotency-Key": "abc"})

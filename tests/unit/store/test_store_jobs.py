@@ -56,17 +56,19 @@ def test_pages_can_be_narrowed_to_a_status_and_a_target(database, queued, claime
 def test_a_twin_is_an_unfinished_job_with_the_same_request_of_the_same_tenant(database, queued):
     job = queued(request_digest="sha256:same")
     with database.write() as c:
-        assert jobs.running_twin(c, "acme", "sha256:same") == job
-        assert jobs.running_twin(c, "rival", "sha256:same") is None
-        assert jobs.running_twin(c, "acme", "sha256:other") is None
+        assert jobs.standing(c, "acme", "sha256:same", 0, 9).twin_id == job.id
+        assert jobs.standing(c, "rival", "sha256:same", 0, 9).twin_id is None
+        assert jobs.standing(c, "acme", "sha256:other", 0, 9).twin_id is None
         jobs.request_cancel(c, job.id, "acme")
-        assert jobs.running_twin(c, "acme", "sha256:same") is None
+        assert jobs.standing(c, "acme", "sha256:same", 0, 9).twin_id is None
 
 
 def test_a_tenant_s_unfinished_jobs_are_counted(database, queued, claimed, published):
     queued(), claimed(), published(), queued(tenant="rival")
     with database.read() as c:
         assert jobs.count_unfinished(c, "acme") == 2
+        assert jobs.standing(c, "acme", "sha256:none", 0, 9).active == 2
+        assert jobs.standing(c, "acme", "sha256:none", 0, 1).active == 1, "nothing is counted beyond what matters"
 
 
 def test_the_queue_is_counted_across_tenants_and_running_jobs_are_not_in_it(database, queued, claimed):

@@ -1,0 +1,46 @@
+"""Traces for operators: what a request or a job spent its time on, sent to an OpenTelemetry collector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import assay
+from store.settings import Settings
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
+
+def start_tracing(settings: Settings, role: str) -> TracerProvider | None:
+    """Send this process's spans to the operator's collector, if there is one.
+
+    Parameters
+    ----------
+    settings : Settings
+        `otel_endpoint` says where to.
+    role : str
+        ``api`` or ``worker``.
+
+    Returns
+    -------
+    TracerProvider or None
+        ``None`` where no traces are wanted; nothing is imported then.
+
+    Notes
+    -----
+    Spans are sent from a thread, so a forked child must call this anew.
+    """
+    if settings.otel_endpoint is None:
+        return None
+    from opentelemetry import trace
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider as Provider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    facts = {"service.name": "assay", "service.version": assay.__version__, "assay.role": role}
+    provider = Provider(resource=Resource.create(facts))
+    exporter = OTLPSpanExporter(endpoint=f"{settings.otel_endpoint.rstrip('/')}/v1/traces")
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    return provider
