@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import ssl
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ STANDING_HEADERS = {
     "Accept-Encoding": "identity",  # a compressed body is a bomb until it is unpacked
     "User-Agent": f"assay/{__version__}",
 }
+
+PARTIAL = 206
+"""A success to whoever asked for a range; we never do."""
 
 QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by services that are paid in advance
 QUOTA_MARKS = (b"insufficient_quota", b"billing_hard_limit_reached", b"billing_not_active")
@@ -70,8 +74,8 @@ class Response:
 
     @property
     def text(self) -> str:
-        """The body as text: UTF-8, whatever the headers say, with replacements for what is not."""
-        return self.body.decode("utf-8", "replace")
+        """The body as text: UTF-8, whatever the headers say, with replacements for what is not; no mark before it."""
+        return self.body.decode("utf-8-sig", "replace")
 
     def json(self) -> Any:
         """Read the body as JSON.
@@ -80,10 +84,10 @@ class Response:
         ------
         CallFailed
             ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON (NaN and
-            infinity are not).
+            infinity are not, nor is a number too large to be told from it).
         """
         try:
-            return json.loads(self.body, parse_constant=_refuse_constant)
+            return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_finite)
         except (ValueError, RecursionError):
             page = self.body.lstrip()[:1] == b"<" or "html" in self.headers.get("content-type", "")
         if page:
@@ -171,13 +175,15 @@ class Egress:
         except TimeoutError:
             raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
         response = Response(received.status, received.headers, received.body, str(place))
-        if not 200 <= response.status < 300:
+        if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure(response, retriable)
         return response
 
     def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:
         """Say what a status that is no success means."""
         status, place = response.status, response.place
+        if status == PARTIAL:
+            return CallFailed("truncated", f"{place} answered with a part of what was asked for (HTTP {status})")
         if status < 400:
             return CallFailed(
                 "redirect", f"{place} redirects elsewhere (HTTP {status}); give the address it leads to", status=status
@@ -241,3 +247,11 @@ def _headers(
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    """Read a number; ``1e999`` is as little of one as ``Infinity``."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(digits)
+    return number

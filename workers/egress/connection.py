@@ -18,6 +18,13 @@ from workers.egress.failures import CallFailed
 HEADER_CAP = 32 * 1024
 """Bytes of status line and headers (or of one chunk's head, or of trailers) that are read."""
 
+WASTE = 8
+"""Bytes that may come over the wire for each byte of body that is read.
+
+Hints (1xx), the heads of tiny chunks and their extensions count for nothing else, and could keep us
+reading until the deadline.
+"""
+
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -60,7 +67,7 @@ class Connection(asyncio.Protocol):
         self._answer: asyncio.Future[Received] | None = None
         self._head: h11.Response | None = None
         self._body = bytearray()
-        self._heard = False
+        self._heard = 0
 
     async def exchange(self, request: h11.Request, body: bytes) -> Received:
         """Send a request and wait for its whole answer.
@@ -78,7 +85,7 @@ class Connection(asyncio.Protocol):
         wire.append(self._http.send(h11.EndOfMessage()) or b"")
         if self._transport is None or self._transport.is_closing():
             raise ClosedUnheard
-        self.reusable, self._heard, self._head, self._body = False, False, None, bytearray()
+        self.reusable, self._heard, self._head, self._body = False, 0, None, bytearray()
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(b"".join(wire))
         try:
@@ -105,8 +112,10 @@ class Connection(asyncio.Protocol):
         if self._answer is None or self._answer.done():
             self.abort()  # nobody asked: never let it pass for the next answer
             return
-        self._heard = True
+        self._heard += len(data)
         self._feed(data, ended=False)
+        if self._heard > WASTE * self._cap + HEADER_CAP:
+            self._fail(CallFailed("too-large", f"{self._name} sent much more around its answer than the answer"))
 
     def eof_received(self) -> None:
         """Take the end of what the service sends."""
@@ -148,6 +157,11 @@ class Connection(asyncio.Protocol):
                 return
 
     def _take_head(self, head: h11.Response) -> None:
+        if _size(head) > HEADER_CAP:  # h11 counts a head only while it is incomplete; this one came at once
+            raise self._large_head()
+        if {name for name, _ in head.headers} >= {b"content-length", b"transfer-encoding"}:
+            # two readers could see two different ends (RFC 9112, section 6.3): one answer smuggled behind another
+            raise CallFailed("garbage", f"{self._name} gave its answer two lengths (Content-Length and chunks)")
         for name, value in head.headers:
             if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
                 raise CallFailed(
@@ -183,5 +197,13 @@ class Connection(asyncio.Protocol):
 
     def _garbled(self, broken: h11.RemoteProtocolError) -> CallFailed:
         if broken.error_status_hint == 431:  # h11's word for a head that outgrew its limit
-            return CallFailed("too-large", f"{self._name} sent headers of more than {HEADER_CAP:,} bytes")
+            return self._large_head()
         return CallFailed("garbage", f"{self._name} answered something that is not HTTP/1.1")
+
+    def _large_head(self) -> CallFailed:
+        return CallFailed("too-large", f"{self._name} sent headers of more than {HEADER_CAP:,} bytes")
+
+
+def _size(head: h11.Response) -> int:
+    """Count the bytes of a head but those of its first line that are always the same."""
+    return len(head.reason) + sum(len(name) + len(value) + len(": \r\n") for name, value in head.headers)

@@ -11,8 +11,9 @@ import asyncio
 import re
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
 
 from workers.egress.addresses import Address, Network, why_denied
@@ -142,8 +143,17 @@ def _permitted(addresses: Sequence[Address], allow: Sequence[Network]) -> list[A
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Ask the system's resolver for the addresses of a name."""
-    answers = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    """Ask the system's resolver for the addresses of a name.
+
+    A look-up cannot be cancelled and may hang much longer than the call that wanted it, so it has a
+    thread of its own: those of the loop are for the ledger, and the loop waits for them at its end.
+    """
+    alone = ThreadPoolExecutor(1, "resolve")
+    try:
+        look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        answers = await asyncio.get_running_loop().run_in_executor(alone, look_up)
+    finally:
+        alone.shutdown(wait=False)
     return list(dict.fromkeys(str(answer[4][0]) for answer in answers))
 
 

@@ -29,6 +29,9 @@ _OURS = frozenset(
 )
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
 
+MISFITS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What jmespath raises at values it did not expect: its own errors, and those of Python's operators."""
+
 Text = Annotated[str, MaxLen(4000)]
 
 
@@ -173,7 +176,7 @@ class Custom(HttpTranslator[CustomSettings]):
             {name: fill_text(value, values_of_text) for name, value in settings.query.items()},
             fill(settings.body, values_of_text),
         )
-        in_path = {name: quote(str(value), safe="") for name, value in values_of_text.items()}
+        in_path = {name: quote(str(value), safe="", errors="replace") for name, value in values_of_text.items()}
         path = fill_text(settings.path, in_path)
         if query:
             path += f"?{urlencode(query, errors='replace')}"
@@ -204,7 +207,7 @@ class Custom(HttpTranslator[CustomSettings]):
         body = response.json()
         try:
             said = self._output.search(body)
-        except (JMESPathError, RecursionError):
+        except MISFITS:
             raise CallFailed("wrong-shape", f"the output expression does not fit what {place} answered") from None
         if said is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in what {place} answered")

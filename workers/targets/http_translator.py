@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, quote_plus, urlencode
 
 from assay.model import Ask, Failure, Kind, Reply
 from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Response
@@ -19,6 +19,16 @@ from workers.targets.adapter import Target
 from workers.targets.settings import TranslatorSettings
 
 S = TypeVar("S", bound=TranslatorSettings)
+
+LONGEST_FOR_NOTHING, LONGEST_PER_CHARACTER = 10_000, 10
+"""Characters a translation may have, whatever the question and for each of its characters: no real one has so many.
+
+Answers are kept until the experiment ends and may be asked back; a service that fills every one of
+them up to the cap on responses would fill the memory.
+"""
+
+SHORTEST_KEY = 8
+"""Characters a secret needs to be looked for in answers; a shorter one stands in innocent words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +124,7 @@ class HttpTranslator(ABC, Generic[S]):
         self.settings, self.target = settings, target
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
         self._egress = egress
+        self._keys = _spellings(target.secret)
 
     def group_key(self, ask: Ask) -> Hashable:
         """Texts of one pair of languages may share a call."""
@@ -132,7 +143,10 @@ class HttpTranslator(ABC, Generic[S]):
         request = self._ask_for([ask.text for ask in asked], asked[0].source, asked[0].target)
         response = await self._send(request, {"Idempotency-Key": idempotency_key} if idempotency_key else {})
         said = iter(self._read(response, asked))
-        return [refused[place] if place in refused else _reply(next(said)) for place in range(len(asks))]
+        return [
+            refused[place] if place in refused else self._accept(next(said), ask, response.place)
+            for place, ask in enumerate(asks)
+        ]
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Say nothing: most protocols have no way to ask."""
@@ -154,6 +168,18 @@ class HttpTranslator(ABC, Generic[S]):
         """Say why a question must not even be asked, if so."""
         return None
 
+    def _accept(self, said: str | Reply, ask: Ask, place: str) -> Reply:
+        """Make a reply of an answer, unless it is nothing that could be kept and shown as a translation."""
+        if isinstance(said, Reply):
+            return said
+        longest = LONGEST_FOR_NOTHING + LONGEST_PER_CHARACTER * len(ask.text)
+        if len(said) > longest:
+            why = f"{place} answered {len(ask.text):,} characters with {len(said):,}; at most {longest:,} are taken"
+            return Reply(failure=Failure("too-large", why))
+        if any(spelled in said for spelled in self._keys):  # answers are evidence, and evidence is shown
+            return Reply(failure=Failure("wrong-shape", f"{place} answered with the key it was sent; is it an echo?"))
+        return Reply(said)
+
     def _url(self, path: str) -> str:
         return endpoint(self.target.base_url, path)
 
@@ -168,8 +194,11 @@ class HttpTranslator(ABC, Generic[S]):
         )
 
 
-def _reply(said: str | Reply) -> Reply:
-    return said if isinstance(said, Reply) else Reply(said)
+def _spellings(secret: str | None) -> frozenset[str]:
+    """Spell a key in every way in which a request carries it, and an echo returns it."""
+    if secret is None or len(secret) < SHORTEST_KEY:
+        return frozenset()
+    return frozenset({secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]})
 
 
 def endpoint(base_url: str, path: str) -> str:

@@ -1,0 +1,383 @@
+"""Services with bad intentions, on this machine: what they say is a script; what came of it is counted.
+
+127.0.0.2 stands for a public address and 127.0.0.3 for a private one wherever the operator's
+allow-list of a test says so: nothing here dials beyond 127.0.0.0/8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import shutil
+import ssl
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from assay.certificate import digest_of
+from assay.methods import RoundTrip
+from demo.behaviours import BEHAVIOURS
+from store import jobs, observations, ratings
+from store.database import Database
+from store.jobs import Job, NewJob
+from store.observations import Kept
+from store.secrets import Vault
+from store.settings import Settings
+from store.specification import dump_method
+from workers.run_job import run_job
+from workers.workplace import Workplace
+
+T = TypeVar("T")
+PUBLIC, PRIVATE = "127.0.0.2", "127.0.0.3"
+WAIT_S = 60
+
+
+# ---------------------------------------------------------------------------- services that answer by a script
+class Stage:
+    """An event loop in a thread of its own, where services run beside the test."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="stage", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something on the stage and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(WAIT_S)
+
+    def close(self) -> None:
+        """End the loop with all that still runs in it."""
+
+        async def end() -> None:
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.get_running_loop().shutdown_default_executor()
+
+        self.run(end())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(WAIT_S)
+        self.loop.close()
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One request as it came over the wire."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    connection: int
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of a LibreTranslate order."""
+        q = json.loads(self.body)["q"]
+        return q if isinstance(q, list) else [q]
+
+
+Answer = bytes | AsyncIterator[bytes]
+"""Bytes are sent and the connection stays open; of an iterator every piece is sent, then the connection ends."""
+
+Script = Callable[[Heard], Answer]
+
+
+@dataclass
+class Villain:
+    """A service that says what its script says, and counts.
+
+    Attributes
+    ----------
+    connections : int
+        Connections that were accepted.
+    heard : list of Heard
+        Requests that were read.
+    """
+
+    script: Script
+    address: str
+    port: int = 0
+    scheme: str = "http"
+    connections: int = 0
+    heard: list[Heard] = field(default_factory=list)
+    server: asyncio.Server | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"{self.scheme}://{self.address}:{self.port}"
+
+    async def open(self, tls: ssl.SSLContext | None) -> None:
+        """Listen."""
+        self.scheme = "https" if tls else "http"
+        self.server = await asyncio.start_server(self._talk, self.address, self.port, ssl=tls)
+        self.port = self.server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """Listen no more."""
+        assert self.server is not None
+        self.server.close()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        number = self.connections
+        try:
+            while (heard := await _request(reader, number)) is not None:
+                self.heard.append(heard)
+                said = self.script(heard)
+                if isinstance(said, bytes):
+                    writer.write(said)
+                    await writer.drain()
+                    continue
+                async for piece in said:
+                    writer.write(piece)
+                    await writer.drain()
+                break
+        except (OSError, asyncio.CancelledError):  # the caller hung up, or the tests are over
+            pass
+        finally:
+            writer.close()
+
+
+async def _request(reader: asyncio.StreamReader, connection: int) -> Heard | None:
+    """Read one request, or ``None`` at the end of the connection."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first, *lines = head.rstrip("\r\n").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+    except asyncio.IncompleteReadError:
+        return None
+    method, target, _ = first.split(" ")
+    return Heard(method, target, headers, body, connection)
+
+
+def raw(body: bytes | str = b"", status: str = "200 OK", **headers: str) -> bytes:
+    """A complete response; an underscore in a header's name stands for a hyphen."""
+    content = body.encode() if isinstance(body, str) else body
+    lines = {"content-length": str(len(content)), **{name.replace("_", "-"): value for name, value in headers.items()}}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    return f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + content
+
+
+def as_json(value: Any, status: str = "200 OK", **headers: str) -> bytes:
+    """A complete JSON response."""
+    return raw(json.dumps(value), status, content_type="application/json", **headers)
+
+
+async def said(*pieces: bytes) -> AsyncIterator[bytes]:
+    """Say some bytes and hang up."""
+    for piece in pieces:
+        yield piece
+
+
+async def endless(head: bytes, piece: bytes, every_s: float = 0.0) -> AsyncIterator[bytes]:
+    """Say something and then something else for ever."""
+    yield head
+    while True:
+        yield piece
+        await asyncio.sleep(every_s)
+
+
+async def silence(head: bytes = b"") -> AsyncIterator[bytes]:
+    """Say something, or nothing, and then nothing more."""
+    yield head
+    await asyncio.sleep(10 * WAIT_S)
+
+
+SPOKEN = as_json([{"code": code, "name": code, "targets": ["en", "es"]} for code in ("en", "es")])
+
+
+def translated(heard: Heard) -> bytes:
+    """Answer a LibreTranslate order faithfully."""
+    order = json.loads(heard.body)
+    out = [BEHAVIOURS["faithful"].translate(text, order["source"], order["target"]) for text in heard.texts]
+    return as_json({"translatedText": out if isinstance(order["q"], list) else out[0]})
+
+
+def now_and_then(text: str) -> bool:
+    """Choose a few questions: always the same ones, and none of the examination's."""
+    return "number" not in text and hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 40 == 0
+
+
+def translator(ill: Script, chosen: Callable[[str], bool] = now_and_then) -> Script:
+    """A faithful LibreTranslate service but for the chosen questions, to which `ill` is the answer."""
+
+    def script(heard: Heard) -> Answer:
+        if heard.method == "GET":
+            return SPOKEN
+        return ill(heard) if any(chosen(text) for text in heard.texts) else translated(heard)
+
+    return script
+
+
+# ---------------------------------------------------------------------------- jobs
+@dataclass
+class Office:
+    """A worker over a database of the test's own."""
+
+    workplace: Workplace
+
+    def post(
+        self, url: str, *, protocol: str = "libretranslate", secret: str | None = None,
+        settings: Mapping[str, Any] | None = None, timeout_s: float = 5, **more: Any,
+    ) -> Job:  # fmt: skip
+        """Store a job, whatever the counter would have said of it."""
+        target = {
+            "name": "a service",
+            "kind": "translator",
+            "protocol": protocol,
+            "base_url": url,
+            "settings": dict(settings if settings is not None else {"batch_maximum": 1}),
+            "limits": {"concurrency": 8, "timeout_s": timeout_s},
+        }
+        asked = {
+            "tenant": "default",
+            "kind": "rating",
+            "target_id": None,
+            "target": target,
+            "sealed_secret": None,
+            "experiment": dump_method(RoundTrip("gender")),
+            "request_digest": digest_of([target]),
+            "seed": 7,
+            "visibility": "private",
+            "callback_url": None,
+            "max_calls": 10_000,
+            "deadline_s": 600,
+            "expected": 120,
+            "key_id": None,
+            **more,
+        }
+        if secret is not None:
+            asked["id"] = "job_" + hashlib.sha256(url.encode()).hexdigest()[:20]
+            place = {"tenant": "default", "target": asked["id"], "field": "secret"}
+            asked["sealed_secret"] = self.workplace.vault.seal(secret, **place)
+        with self.workplace.database.write() as connection:
+            return jobs.add(connection, NewJob(**asked))
+
+    def run(self, job: Job) -> Job:
+        """Run a job as far as it goes."""
+        run_job(job.id, self.workplace, "here")
+        with self.workplace.database.read() as connection:
+            found = jobs.find(connection, job.id, None)
+        assert found is not None
+        return found
+
+    def rating(self, job: Job) -> dict[str, Any]:
+        """Read a job's rating."""
+        assert job.rating_id is not None, job.error
+        with self.workplace.database.read() as connection:
+            stored = ratings.find(connection, job.rating_id, job.tenant)
+        assert stored is not None
+        return dict(stored.document)
+
+    def ledger(self, job: Job) -> list[Kept]:
+        """Read everything that was recorded."""
+        with self.workplace.database.read() as connection:
+            return observations.page(connection, job.id, 0, 100_000)
+
+    def counted(self, name: str, **labels: str) -> float:
+        """Read one of the worker's metrics."""
+        return self.workplace.meter.registry.get_sample_value(name, labels) or 0.0
+
+
+def _office(database_url: str, directory: Path, allow: str) -> Office:
+    settings = Settings(
+        data_dir=directory,
+        database_url=database_url,
+        egress_allow=allow,
+        call_attempts=2,
+        backoff_s=0.01,
+        backoff_cap_s=0.02,
+        breaker_delay_s=1000,  # longer than any job's deadline: a failing target ends the job
+    )
+    return Office(Workplace(Database(database_url), Vault.from_settings(settings), settings))
+
+
+# ---------------------------------------------------------------------------- fixtures
+@dataclass(frozen=True)
+class Tools:
+    """The functions of this file, for tests: conftest modules are not imported."""
+
+    raw: Any = raw
+    as_json: Any = as_json
+    said: Any = said
+    endless: Any = endless
+    silence: Any = silence
+    translated: Any = translated
+    translator: Any = translator
+    now_and_then: Any = now_and_then
+    spoken: bytes = SPOKEN
+    public: str = PUBLIC
+    private: str = PRIVATE
+
+
+@pytest.fixture(scope="session")
+def tools() -> Tools:
+    """What scripts are written with."""
+    return Tools()
+
+
+@pytest.fixture(scope="session")
+def stage() -> Iterator[Stage]:
+    """Where the services run."""
+    stage = Stage()
+    yield stage
+    stage.close()
+
+
+@pytest.fixture
+def villain(stage: Stage) -> Iterator[Callable[..., Villain]]:
+    """Open services; they are closed after the test."""
+    yield from _opening(stage)
+
+
+@pytest.fixture(scope="module")
+def open_villain(stage: Stage) -> Iterator[Callable[..., Villain]]:
+    """Open services; they are closed after the module's last test."""
+    yield from _opening(stage)
+
+
+def _opening(stage: Stage) -> Iterator[Callable[..., Villain]]:
+    opened: list[Villain] = []
+
+    def open_one(
+        script: Script, address: str = "127.0.0.1", *, tls: ssl.SSLContext | None = None, port: int = 0
+    ) -> Villain:
+        one = Villain(script, address, port)
+        stage.run(one.open(tls))
+        opened.append(one)
+        return one
+
+    yield open_one
+    for one in opened:
+        stage.run(one.close())
+
+
+@pytest.fixture(scope="module")
+def open_office(_sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Office]]:
+    """Open offices with an operator's allow-list; without another database each has a SQLite file of its own."""
+    opened: list[Office] = []
+
+    def open_one(allow: str, database_url: str | None = None) -> Office:
+        directory = tmp_path_factory.mktemp("office")
+        shutil.copyfile(_sqlite_template, directory / "assay.db")
+        opened.append(_office(database_url or f"sqlite:///{directory / 'assay.db'}", directory, allow))
+        return opened[-1]
+
+    yield open_one
+    for office in opened:
+        office.workplace.database.close()
+
+
+@pytest.fixture
+def office(open_office: Callable[..., Office]) -> Office:
+    """An office whose operator allows this machine."""
+    return open_office("127.0.0.0/8")
