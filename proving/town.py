@@ -1,0 +1,184 @@
+"""Postgres, Redis, API processes and workers together, with short times so that faults show soon."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+from cli.client import Agency
+from proving.postgres import PostgresServer
+from proving.redis import RedisServer, free_port
+from proving.supervised import Supervised
+from store import migrate
+
+SHORT = {
+    "ASSAY_LEASE_S": "2",
+    "ASSAY_HEARTBEAT_S": "0.5",
+    "ASSAY_RECONCILE_S": "0.5",
+    "ASSAY_REDISPATCH_S": "2",
+    "ASSAY_WATCHDOG_S": "3",
+    "ASSAY_AUTH": "none",
+    "ASSAY_SECRET_KEY": "a key that all processes share",
+    "ASSAY_EGRESS_ALLOW": "127.0.0.0/8",
+    "ASSAY_MAX_ACTIVE_JOBS": "100000",
+    "ASSAY_JOB_RATE": "100000/second",
+}
+READY_S = 90
+_names = itertools.count()
+
+
+class Town:
+    """A running agency.
+
+    Attributes
+    ----------
+    postgres, redis
+        Its servers.
+    apis, workers : list of Supervised
+        Its processes.
+    database_url : str
+        Its database.
+    """
+
+    def __init__(
+        self,
+        postgres: PostgresServer,
+        redis: RedisServer,
+        folder: Path,
+        *,
+        apis: int,
+        workers: int,
+        concurrency: int,
+        settings: Mapping[str, str],
+    ) -> None:
+        self.postgres, self.redis = postgres, redis
+        name = f"town_{next(_names)}"
+        postgres.execute(f"CREATE DATABASE {name}")
+        self.database_url = postgres.url(name)
+        migrate.upgrade(self.database_url)
+        self.environment = {
+            **SHORT,
+            "ASSAY_DATABASE_URL": self.database_url,
+            "ASSAY_BROKER_URL": redis.url,
+            **settings,
+        }
+        self._ports = [free_port() for _ in range(apis)]
+        self.apis = [
+            Supervised(f"api-{place}", ("serve", "--port", str(port)), self.environment, folder)
+            for place, port in enumerate(self._ports)
+        ]
+        work = ("worker", "--concurrency", str(concurrency))
+        self.workers = [Supervised(f"worker-{place}", work, self.environment, folder) for place in range(workers)]
+        self._turn = itertools.cycle(self._ports)
+
+    @property
+    def processes(self) -> list[Supervised]:
+        """Everything that is supervised."""
+        return [*self.apis, *self.workers]
+
+    def agency(self, place: int | None = None) -> Agency:
+        """Talk to one of the API processes, or to each in turn."""
+        port = next(self._turn) if place is None else self._ports[place]
+        return Agency(f"http://127.0.0.1:{port}")
+
+    def wait_until_ready(self) -> None:
+        """Wait until every API process can serve and every worker has its children."""
+        for place, api in enumerate(self.apis):
+            if not self.agency(place).wait_until_ready(READY_S):
+                raise RuntimeError(f"{api.name} is not ready:\n{api.log.read_text()[-3000:]}")
+        until = time.monotonic() + READY_S
+        while not all(worker.children() for worker in self.workers):
+            if time.monotonic() > until:
+                raise RuntimeError("\n".join(worker.log.read_text()[-3000:] for worker in self.workers))
+            time.sleep(0.1)
+
+    def post(self, request: Mapping[str, Any], place: int | None = None) -> str:
+        """Ask for a rating; return the job's id."""
+        return str(self.agency(place).post("/v1/jobs", request)["id"])
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """See how far a job is, whichever API process answers."""
+        return self.read(f"/v1/jobs/{job_id}")
+
+    def read(self, path: str) -> dict[str, Any]:
+        """Read a resource, asking again where a process was killed or waits for the database."""
+        for _ in range(200):
+            try:
+                found: dict[str, Any] = self.agency().get(path)
+            except HTTPError as refused:
+                refused.close()
+                if refused.code != 503:
+                    raise
+            except (OSError, HTTPException):
+                pass
+            else:
+                return found
+            time.sleep(0.1)
+        raise RuntimeError("no API process answers")
+
+    def finished(self, ids: Sequence[str], seconds: float = 120) -> list[dict[str, Any]]:
+        """Wait until all these jobs have ended."""
+        until, ended = time.monotonic() + seconds, dict[str, dict[str, Any]]()
+        while len(ended) < len(ids):
+            for job_id in ids:
+                if job_id not in ended and (job := self.job(job_id))["status"] in {"succeeded", "failed", "cancelled"}:
+                    ended[job_id] = job
+            if time.monotonic() > until:
+                waiting = [self.job(job_id) for job_id in ids if job_id not in ended]
+                raise TimeoutError(
+                    f"{len(waiting)} jobs have not ended after {seconds:.0f} s, one of them: {waiting[0]}"
+                )
+            time.sleep(0.1)
+        return [ended[job_id] for job_id in ids]
+
+    def asked(self, job_id: str, least: int, seconds: float = 60) -> dict[str, Any]:
+        """Wait until a job has recorded so many answers."""
+        until = time.monotonic() + seconds
+        while (job := self.job(job_id))["asked"] < least:
+            if time.monotonic() > until or job["status"] in {"succeeded", "failed", "cancelled"}:
+                raise TimeoutError(f"the job did not come to {least} answers: {job}")
+            time.sleep(0.05)
+        return job
+
+    def logs(self) -> str:
+        """Read all logs, for whoever wants to know what went wrong."""
+        return "\n".join(f"--- {each.name}\n{each.log.read_text()[-4000:]}" for each in self.processes)
+
+    def close(self) -> None:
+        """End all processes."""
+        for each in self.processes:
+            each.close()
+
+
+@contextmanager
+def running_town(
+    *,
+    apis: int = 1,
+    workers: int = 2,
+    concurrency: int = 2,
+    settings: Mapping[str, str] | None = None,
+    postgres: PostgresServer | None = None,
+    redis: RedisServer | None = None,
+) -> Iterator[Town]:
+    """Run an agency, over servers of its own unless some are given."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-town-")))
+        town = Town(
+            postgres or stack.enter_context(PostgresServer.running()),
+            redis or stack.enter_context(RedisServer.running()),
+            folder,
+            apis=apis,
+            workers=workers,
+            concurrency=concurrency,
+            settings=settings or {},
+        )
+        stack.callback(town.close)
+        town.wait_until_ready()
+        yield town

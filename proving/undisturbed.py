@@ -1,0 +1,63 @@
+"""The ratings that nothing could disturb: the same requests, carried out in this process, on a file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.certificate import digest_of
+from store import jobs, migrate, ratings
+from store.jobs import NewJob
+from store.settings import Settings
+from store.specification import dump_method, parse_method
+from workers.run_job import run_job
+from workers.tasks import open_workplace
+
+OF_ONE_RUN = ("id", "rated_at", "expires_at")
+"""What tells two equal ratings apart."""
+
+
+def without_run(rating: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what differs between two equal ratings."""
+    return {name: value for name, value in rating.items() if name not in OF_ONE_RUN}
+
+
+def undisturbed(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Carry requests out one after the other; return their ratings."""
+    with tempfile.TemporaryDirectory(prefix="assay-quiet-") as folder:
+        settings = Settings(data_dir=Path(folder), database_url=None, broker_url=None, egress_allow="127.0.0.0/8")
+        migrate.upgrade(settings.resolved_database_url)
+        workplace = open_workplace(settings)
+        found = []
+        for asked in requests:
+            method = parse_method(asked["experiment"])
+            new = NewJob(
+                tenant="default",
+                kind="rating",
+                target_id=None,
+                target=asked["target"],
+                sealed_secret=None,
+                experiment=dump_method(method),
+                request_digest=digest_of([asked["target"], asked["seed"]]),
+                seed=asked["seed"],
+                visibility="private",
+                callback_url=None,
+                max_calls=10_000,
+                deadline_s=3600,
+                expected=method.expected_probes(),
+                key_id=None,
+            )
+            with workplace.database.write() as connection:
+                job = jobs.add(connection, new)
+            run_job(job.id, workplace, "undisturbed")
+            with workplace.database.read() as connection:
+                ended = jobs.find(connection, job.id, None)
+                if ended is None or ended.rating_id is None:
+                    raise RuntimeError(f"even undisturbed the job got no rating: {ended and ended.error}")
+                rating = ratings.find(connection, ended.rating_id, "default")
+            assert rating is not None
+            found.append(without_run(rating.document))
+        workplace.database.close()
+        return found

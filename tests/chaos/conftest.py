@@ -1,0 +1,104 @@
+"""An agency to be broken, a service that counts, and what "survived" means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proving.history import History, judge, repeated
+from proving.target import CountingTarget, request
+from proving.town import Town, running_town
+from proving.undisturbed import undisturbed, without_run
+
+CHUNK = 20 + 4
+"""Replies between two commits, and what two calls at a time have under way."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is broken, and over how many jobs."""
+
+    kills: int
+    jobs: int
+
+
+SCALES = {
+    "short": {"workers": Scale(3, 8), "frozen": Scale(2, 6), "redis": Scale(3, 8), "postgres": Scale(2, 6)},
+    "long": {"workers": Scale(20, 60), "frozen": Scale(20, 24), "redis": Scale(15, 45), "postgres": Scale(8, 24)},
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.chaos)
+
+
+@pytest.fixture(scope="session")
+def scales(request: pytest.FixtureRequest) -> dict[str, Scale]:
+    return SCALES[request.config.getoption("--chaos-scale")]
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[CountingTarget]:
+    with CountingTarget() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def town(target: CountingTarget) -> Iterator[Town]:
+    with running_town(apis=2, workers=2) as one:
+        yield one
+
+
+@dataclass
+class Batch:
+    """Some jobs of a town, with the ratings they must get."""
+
+    town: Town
+    target: CountingTarget
+    names: list[str]
+    ids: list[str]
+    expected: list[dict[str, Any]]
+
+    def survived(self, *, seconds: float = 120, chunk: int = CHUNK) -> History:
+        """Wait for every job; hold what happened against every promise."""
+        ended = self.town.finished(self.ids, seconds)
+        assert {job["status"] for job in ended} == {"succeeded"}, [job["error"] for job in ended]
+        found = judge(self.town.database_url, all_ended=False)
+        assert found.broken == []
+        ratings = [without_run(self.town.read(job["rating"]["href"])) for job in ended]
+        assert ratings == self.expected, "a disturbed job got another rating"
+        for name, job_id in zip(self.names, self.ids, strict=True):
+            crashes = found.claims[job_id] - 1
+            again = repeated(found, job_id, self.target.counts[name])
+            assert again <= crashes * chunk, f"{again} calls were repeated after {crashes} crashes"
+        return found
+
+
+@pytest.fixture
+def post(town: Town, target: CountingTarget, request: pytest.FixtureRequest) -> Callable[..., Batch]:
+    return poster(town, target, request.node.name)
+
+
+def poster(town: Town, target: CountingTarget, test: str) -> Callable[..., Batch]:
+    def post(jobs: int, *, delay_s: float = 0.02, place: int | None = None, seeds: Sequence[int] = ()) -> Batch:
+        names = [f"{test}-{number}" for number in range(jobs)]
+        asked = [request_(target.url(name), seed) for seed, name in enumerate(names)]
+        target.delay_s = 0
+        expected = undisturbed(asked)
+        for name in names:
+            target.counts[name].clear()
+        target.delay_s = delay_s
+        ids = [town.post(each, place) for each in asked]
+        return Batch(town, target, names, ids, expected)
+
+    return post
+
+
+request_ = request

@@ -1,0 +1,403 @@
+"""One fault after the other, each with the promise of docs/reliability.md. An agency of two APIs and two workers."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import psycopg
+import pytest
+
+from benchmarks.load import get, hammer
+from proving.history import judge
+from proving.target import request
+from store import jobs, migrate
+from store.database import Database
+from store.settings import Settings
+from workers.celery_app import make_celery
+from workers.doorbell import Doorbell
+from workers.tasks import RUN_JOB
+
+
+def wait_for(what, seconds: float = 60, every: float = 0.1):
+    """Wait until something is true; return it."""
+    until = time.monotonic() + seconds
+    while not (seen := what()):
+        assert time.monotonic() < until, "it never came"
+        time.sleep(every)
+    return seen
+
+
+def status_of(port: int, method: str, path: str, timeout: float = 30) -> tuple[int, dict[str, str], float]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    start = time.monotonic()
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status, dict(answer.headers), time.monotonic() - start
+    finally:
+        connection.close()
+
+
+def metric(port: int, name: str) -> float:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        return float(re.search(rf"^{name} ([0-9.e+-]+)$", answer.read().decode(), re.MULTILINE)[1])
+
+
+@pytest.fixture
+def port(town) -> int:
+    return int(town.agency(0).url.rsplit(":", 1)[1])
+
+
+# ---------------------------------------------------------------------------- Redis
+def test_a_post_is_accepted_while_redis_is_down_and_runs_when_it_is_back(town, post):
+    town.redis.stop()
+    try:
+        batch = post(2)
+        time.sleep(1)
+        assert {town.job(job_id)["status"] for job_id in batch.ids} == {"queued"}
+    finally:
+        town.redis.start()
+    batch.survived()
+
+
+def test_a_redis_that_stalls_holds_nothing_up_for_long(town, post):
+    batch = post(2)
+    town.redis.freeze()
+    try:
+        more = post_more(town, batch)
+        time.sleep(4)
+    finally:
+        town.redis.thaw()
+    batch.survived()
+    assert town.finished([more], 60)[0]["status"] == "succeeded"
+
+
+def post_more(town, batch) -> str:
+    return town.post(request(batch.target.url(f"{batch.names[0]}-more"), 99))
+
+
+def test_a_redis_without_memory_refuses_messages_and_no_job(town, post, port):
+    town.redis.command("CONFIG", "SET", "maxmemory", "1")
+    try:
+        before = metric(port, "assay_doorbell_failures_total")
+        batch = post(2, place=0)
+        wait_for(lambda: metric(port, "assay_doorbell_failures_total") > before)
+    finally:
+        town.redis.command("CONFIG", "SET", "maxmemory", "0")
+    batch.survived()
+
+
+def test_a_message_that_is_lost_is_sent_again(town, post):
+    for worker in town.workers:
+        worker.freeze()
+    try:
+        batch = post(3)
+        wait_for(lambda: int(town.redis.command("LLEN", "celery").strip(b":\r\n")) >= 3)
+        town.redis.flush()
+    finally:
+        for worker in town.workers:
+            worker.thaw()
+    batch.survived()
+
+
+def test_a_message_delivered_ten_times_is_one_run(town, post):
+    ring = Doorbell(make_celery(Settings(broker_url=town.redis.url)))
+    batch = post(1)
+    for _ in range(10):
+        ring(batch.ids[0])
+    found = batch.survived()
+    assert found.claims[batch.ids[0]] == 1
+
+
+def test_a_message_nobody_understands_harms_nobody(town, post):
+    app = make_celery(Settings(broker_url=town.redis.url))
+    app.send_task("assay.of_another_version", args=["job_x"], ignore_result=True)
+    app.send_task(RUN_JOB, args=["job_that_never_was"], ignore_result=True)
+    app.send_task(RUN_JOB, args=[{"not": "an id"}, 3], ignore_result=True)
+    post(2).survived()
+
+
+def test_a_deaf_worker_ends_with_75_and_its_successor_does_the_work(town, post):
+    """Deaf for real: the consumer is cancelled through Celery's own remote control."""
+    before = [len(worker.exits) for worker in town.workers]
+    app = make_celery(Settings(broker_url=town.redis.url))
+    answered = wait_for(lambda: app.control.cancel_consumer("celery", reply=True, timeout=3))
+    assert len(answered) == 2
+    batch = post(3)
+    batch.survived(seconds=90)
+    codes = [code for worker, seen in zip(town.workers, before, strict=True) for code in worker.exits[seen:]]
+    assert codes
+    assert set(codes) == {75}
+
+
+# ---------------------------------------------------------------------------- Postgres
+def test_while_postgres_is_away_the_answer_is_503_with_a_time_to_come_back(town, post, port):
+    batch = post(2)
+    town.asked(batch.ids[0], 5)
+    town.postgres.stop(immediately=True)
+    try:
+        for method, path in (("GET", "/v1/jobs/job_x"), ("GET", "/v1/jobs"), ("GET", "/readyz")):
+            status, headers, seconds = status_of(port, method, path)
+            assert (status, headers["content-type"]) == (503, "application/problem+json")
+            assert int(headers["retry-after"]) > 0
+            assert seconds < 8
+        assert status_of(port, "GET", "/livez")[0] == 200
+    finally:
+        town.postgres.start()
+    batch.survived(chunk=5 * 20 + 4)
+
+
+@contextmanager
+def locked(database_url: str, statement: str) -> Iterator[None]:
+    with psycopg.connect(database_url) as connection:
+        connection.execute(statement)
+        yield
+
+
+def test_an_exhausted_pool_answers_503_within_its_patience(town):
+    """Every connection waits for a lock; the next request is refused after pool_timeout_s (2 s)."""
+    seen: list[tuple[int, float]] = []
+    port = int(town.agency(1).url.rsplit(":", 1)[1])
+
+    def ask(number: int) -> None:
+        status, _, seconds = status_of(port, "GET", f"/v1/jobs/job_of_nobody_{number}", timeout=60)
+        seen.append((status, seconds))
+
+    with locked(town.database_url, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"):
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(60)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    assert {status for status, _ in seen} == {503}
+    refused = sorted(seconds for _, seconds in seen)
+    assert len(refused) == 60
+    assert refused[0] < 3.5, "those without a connection hear so after two seconds"
+    assert status_of(port, "GET", "/v1/jobs/job_x")[0] == 404
+
+
+FULL_DISK = """
+CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$
+"""
+
+
+def test_a_full_disk_loses_nothing_and_leaves_no_half_rating(town, post, port):
+    """A quota stands for the disk: the ledger's table refuses rows as a full disk does (53100)."""
+    batch = post(2, delay_s=0.1)
+    for job_id in batch.ids:
+        town.asked(job_id, 5)
+    with psycopg.connect(town.database_url, autocommit=True) as connection:
+        connection.execute(FULL_DISK)
+        for table in ("observations", "ratings", "jobs"):
+            connection.execute(f"CREATE TRIGGER full_disk BEFORE INSERT ON {table} EXECUTE FUNCTION full_disk()")
+        try:
+            with pytest.raises(ValueError, match="answered 503"):
+                town.post(request(batch.target.url("x"), 1), 0)
+            time.sleep(3)
+            assert connection.execute(
+                "SELECT count(*) FROM ratings WHERE job_id = ANY(%s)", [batch.ids]
+            ).fetchone() == (0,)
+        finally:
+            for table in ("observations", "ratings", "jobs"):
+                connection.execute(f"DROP TRIGGER full_disk ON {table}")
+            connection.execute("DROP FUNCTION full_disk()")
+    batch.survived(chunk=5 * 20 + 4)
+
+
+AHEAD = """
+import sys, time
+real = time.time
+time.time = lambda: real() + 3600
+from store import jobs, migrate
+from store.database import Database
+with Database(sys.argv[1]).write() as connection:
+    print(jobs.claim(connection, sys.argv[2], "an hour ahead", 30), jobs.due(connection))
+"""
+
+
+def test_a_worker_whose_clock_is_wrong_takes_no_job_from_another(town, post):
+    """Only the database's clock counts: a worker an hour ahead sees no lease as ended."""
+    batch = post(1, delay_s=0.05)
+    town.asked(batch.ids[0], 5)
+    said = subprocess.run(
+        [sys.executable, "-c", AHEAD, town.database_url, batch.ids[0]], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == ["None", "[]"]
+    assert batch.survived().claims[batch.ids[0]] == 1
+
+
+# ---------------------------------------------------------------------------- processes
+def test_an_api_killed_between_commit_and_dispatch_loses_no_job(town, target):
+    """The row without a ring is what such an API leaves behind."""
+    asked = request(target.url("unheard"), 5)
+    job_id = town.post(asked)
+    with psycopg.connect(town.database_url, autocommit=True) as connection:
+        new_id = f"{job_id}X"
+        columns = [
+            row[0]
+            for row in connection.execute(
+                "SELECT column_name FROM information_schema.columns WHERE table_name = 'jobs' AND column_name <> 'id'"
+            )
+        ]
+        names = ", ".join(columns)
+        wait_for(lambda: town.job(job_id)["status"] == "succeeded")
+        connection.execute(
+            f"INSERT INTO jobs (id, {names}) SELECT %s, {names} FROM jobs WHERE id = %s", [new_id, job_id]
+        )
+        connection.execute(
+            "UPDATE jobs SET status = 'queued', stage = 'queued', asked = 0, failed_calls = 0, calls = 0, "
+            "observed = 0, attempt = 0, attempts_without_progress = 0, fence = 0, dispatched_at = NULL, "
+            "finished_at = NULL, rating_id = NULL, lease_owner = NULL WHERE id = %s",
+            [new_id],
+        )
+    assert town.finished([new_id], 60)[0]["status"] == "succeeded"
+
+
+def test_an_api_killed_before_its_commit_leaves_no_job(town, target):
+    name, seen = "never", list[BaseException]()
+
+    def try_to_post() -> None:
+        try:
+            town.post(request(target.url(name), 5), 0)
+        except (OSError, http.client.HTTPException) as error:
+            seen.append(error)
+
+    with locked(town.database_url, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"):
+        posting = threading.Thread(target=try_to_post)
+        posting.start()
+        time.sleep(1)
+        town.apis[0].kill()
+        posting.join(40)
+        time.sleep(1)  # the server looks twice a second whether anybody still waits for it
+    assert len(seen) == 1
+    wait_for(lambda: town.agency(0).wait_until_ready(30))
+    listed = town.read(f"/v1/jobs?target_url={target.url(name)}")
+    assert listed["items"] == []
+
+
+def test_a_job_that_kills_every_worker_is_given_up(town, target, post):
+    """Each attempt dies before it records anything new."""
+    before = len(judge(town.database_url, all_ended=False).broken)
+    target.delay_s = 30
+    job_id = town.post(request(target.url("poison"), 3))
+    done = threading.Event()
+
+    def kill_whoever_takes_it() -> None:
+        fence = 0
+        while not done.wait(0.05):
+            with psycopg.connect(town.database_url, autocommit=True) as connection:
+                row = connection.execute(
+                    "SELECT fence, lease_owner FROM jobs WHERE id = %s AND status = 'running'", [job_id]
+                ).fetchone()
+            if row is not None and row[0] > fence:
+                fence, pid = row[0], int(row[1].split(":")[1])
+                for worker in town.workers:
+                    for child in worker.children():
+                        if child.pid == pid:
+                            child.kill()
+
+    killer = threading.Thread(target=kill_whoever_takes_it)
+    killer.start()
+    try:
+        ended = town.finished([job_id], 120)[0]
+    finally:
+        done.set()
+        killer.join(10)
+        target.delay_s = 0.02
+    assert (ended["status"], ended["error"]["code"], ended["attempt"]) == ("failed", "worker_lost", 5)
+    assert len(judge(town.database_url, all_ended=False).broken) == before
+    post(2).survived()
+
+
+def test_a_worker_of_another_version_does_not_start_on_this_schema(town, tmp_path):
+    name = f"newer_{time.monotonic_ns()}"
+    town.postgres.execute(f"CREATE DATABASE {name}")
+    migrate.upgrade(town.postgres.url(name))
+    town.postgres.execute("UPDATE alembic_version SET version_num = '9999_from_the_future'", name)
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("ASSAY_")}
+    for command in (("worker",), ("serve", "--port", "0")):
+        done = subprocess.run(
+            [sys.executable, "-m", "cli.main", *command],
+            env={**clean, **town.environment, "ASSAY_DATABASE_URL": town.postgres.url(name)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 69
+        assert "schema" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_cancelled_job_stops_within_ten_seconds(town, target):
+    target.delay_s = 0.1
+    job_id = town.post(request(target.url("unwanted"), 8))
+    town.asked(job_id, 4)
+    town.agency(1).post(f"/v1/jobs/{job_id}/cancel", {})
+    start = time.monotonic()
+    assert town.finished([job_id], 30)[0]["status"] == "cancelled"
+    assert time.monotonic() - start < 10
+    with pytest.raises(ValueError, match="answered 409"):
+        town.agency(0).post(f"/v1/jobs/{job_id}/cancel", {})
+    target.delay_s = 0.02
+
+
+# ---------------------------------------------------------------------------- many at once
+def test_hundreds_who_poll_one_job_are_all_answered_soon(town, target, port):
+    target.delay_s = 0.05
+    job_id = town.post(request(target.url("watched"), 4))
+    _, each = asyncio.run(hammer(port, iter([get(f"/v1/jobs/{job_id}")] * 4000), 400, b"HTTP/1.1 200"))
+    target.delay_s = 0.02
+    assert len(each) == 4000
+    assert sorted(each)[int(0.99 * len(each))] < 5, "99 of 100 wait less than five seconds, on a busy machine"
+    assert town.finished([job_id])[0]["status"] == "succeeded"
+
+
+def test_two_jobs_on_one_target_keep_to_its_limit_together(town, target):
+    """Both workers, four children: the target allows two calls at a time."""
+    target.delay_s = 0.03
+    name = "polite"
+    target.most_at_once[name] = 0
+    ids = [town.post(request(target.url(name), seed, concurrency=2)) for seed in range(4)]
+    ended = town.finished(ids)
+    target.delay_s = 0.02
+    assert {job["status"] for job in ended} == {"succeeded"}
+    assert target.most_at_once[name] == 2
+
+
+def test_the_reconciler_s_share_of_work_does_not_grow_with_what_is_done(town):
+    """Both of its queries are answered from an index, whatever else the table holds."""
+    database = Database(town.database_url)
+    with database.read() as connection:
+        assert jobs.due(connection) == []
+    database.close()
+    with psycopg.connect(town.database_url) as connection:
+        connection.execute("SET enable_seqscan = off")
+        plan = "\n".join(
+            row[0]
+            for row in connection.execute(
+                "EXPLAIN SELECT id FROM jobs WHERE (status = 'queued' AND next_run_at <= 1) "
+                "OR (status = 'running' AND lease_until <= 1)"
+            )
+        )
+    assert "Seq Scan" not in plan
+
+
+def test_an_unknown_page_is_never_a_failure_of_the_service(town):
+    with pytest.raises(HTTPError) as refused:
+        urlopen(f"{town.agency(0).url}/v1/nothing", timeout=10)
+    with refused.value:
+        assert refused.value.code == 404

@@ -1,0 +1,88 @@
+"""Whatever is killed, and however often: every job finishes exactly once, with the rating it would have had."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+SEED = 20260118
+
+
+def disturb(rng: np.random.Generator, times: int, fault: Callable[[], None], least_s: float, most_s: float) -> None:
+    """Do something `times` times, at random moments."""
+    for number in range(1, times + 1):
+        time.sleep(rng.uniform(least_s, most_s))
+        fault()
+        print(f"fault {number} of {times}", file=sys.stderr)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    print(f"seed {SEED}")
+    return np.random.default_rng(SEED)
+
+
+def test_worker_groups_are_killed(town, post, scales, rng):
+    batch = post(scales["workers"].jobs)
+
+    def kill_group() -> None:
+        worker = town.workers[rng.integers(2)]
+        worker.kill()
+
+    disturb(rng, scales["workers"].kills, kill_group, 1.5, 3)
+    found = batch.survived(seconds=300)
+    assert max(found.claims[job_id] for job_id in batch.ids) > 1, "no job was struck; the test shows nothing"
+
+
+def test_pool_children_are_killed(town, post, scales, rng):
+    batch = post(scales["workers"].jobs // 2)
+
+    def kill_child() -> None:
+        children = town.workers[rng.integers(2)].children()
+        children[rng.integers(len(children))].kill()
+
+    disturb(rng, scales["workers"].kills, kill_child, 1, 2)
+    batch.survived(seconds=300)
+
+
+def test_a_worker_is_frozen_beyond_its_lease_and_thawed(town, post, scales, rng):
+    batch = post(scales["frozen"].jobs)
+
+    def freeze() -> None:
+        worker = town.workers[rng.integers(2)]
+        worker.freeze()
+        time.sleep(3.5)  # the lease is 2 s
+        worker.thaw()
+
+    disturb(rng, scales["frozen"].kills, freeze, 0.5, 1.5)
+    batch.survived(seconds=300)
+
+
+def test_redis_is_killed_and_comes_back_empty(town, post, scales, rng):
+    batch = post(scales["redis"].jobs)
+    disturb(rng, scales["redis"].kills, town.redis.restart, 0.5, 2.5)
+    batch.survived(seconds=300)
+
+
+def test_postgres_crashes_and_recovers(town, post, scales, rng):
+    batch = post(scales["postgres"].jobs)
+    disturb(rng, scales["postgres"].kills, town.postgres.restart, 2, 4)
+    # while the ledger cannot be written, up to five commits' worth of replies wait in memory
+    found = batch.survived(seconds=300, chunk=5 * 20 + 4)
+    assert max(found.claims[job_id] for job_id in batch.ids) > 1, "no job was struck; the test shows nothing"
+
+
+def test_everything_at_once(town, post, rng):
+    batch = post(6)
+
+    def anything() -> None:
+        faults = (town.workers[0].kill, town.workers[1].kill, town.redis.restart, town.postgres.restart)
+        faults[rng.integers(len(faults))]()
+        town.apis[rng.integers(2)].kill()
+
+    disturb(rng, 4, anything, 1, 2)
+    batch.survived(seconds=300, chunk=5 * 20 + 4)
