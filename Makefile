@@ -54,9 +54,12 @@ check: lint types contracts test ## Everything CI checks
 bench: $(READY) ## Measure speed against references, side by side
 	@for each in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do $(BIN)/python -m benchmarks.$$each || exit 1; done
 
-lock: $(READY) ## Resolve the dependencies anew into requirements.lock (hashes, no addresses)
+lock: $(READY) ## Resolve the dependencies anew: requirements.lock, and what runs (hashes, no addresses)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate --no-header --extra dev pyproject.toml --output-file requirements.lock
+	  --no-annotate --no-header --extra dev --extra build pyproject.toml --output-file requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-annotate --no-header --extra build --constraint requirements.lock pyproject.toml \
+	  --output-file requirements-runtime.lock
 
 clean: ## Remove the environment and caches
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry
 from rich.console import Console
 
 from cli.logs import configure_logs
+from cli.shared_key import require_shared_key
 from cli.tracing import start_tracing
 from service.app import create_app
 from store import keys, migrate
@@ -40,6 +41,7 @@ def serve_api(settings: Settings) -> None:
     # whoever stops a container deserves the same orderly end as whoever presses Ctrl-C
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if settings.broker_url:
+        require_shared_key(settings)
         with reconciling(settings) as ring:
             _serve(settings, ring)
         return

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cli.logs import configure_logs
+from cli.shared_key import require_shared_key
 from cli.tracing import start_tracing
 from store.settings import Settings
 
@@ -25,6 +26,7 @@ def run_worker(settings: Settings) -> None:
     configure_logs(settings)
     if not settings.broker_url:
         raise ValueError("a separate worker needs --broker-url (redis://…); `assay serve` alone has one built in")
+    require_shared_key(settings)
     with tempfile.TemporaryDirectory(prefix="assay-numbers-") as folder:
         # prometheus_client reads it when it is first imported, and only from there
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251

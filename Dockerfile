@@ -1,0 +1,43 @@
+# One image for every part: `serve` (the API), `worker`, `migrate`, `keys`, `secrets`.
+# It runs as nobody in particular, writes only to /data and /tmp, and needs no capability.
+
+FROM python:3.12-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+WORKDIR /src
+RUN python -m venv /opt/assay
+# what is needed changes seldom: a layer of its own, and every file of it is checked against its hash
+COPY requirements-runtime.lock ./
+RUN /opt/assay/bin/pip install --require-hashes --requirement requirements-runtime.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY assay ./assay
+COPY store ./store
+COPY service ./service
+COPY workers ./workers
+COPY cli ./cli
+COPY migrations ./migrations
+COPY demo ./demo
+RUN /opt/assay/bin/pip install --no-deps --no-build-isolation . \
+ && /opt/assay/bin/assay version
+
+FROM python:3.12-slim-bookworm
+LABEL org.opencontainers.image.title="Assay" \
+      org.opencontainers.image.description="An independent bias-rating agency for AI services" \
+      org.opencontainers.image.licenses="Apache-2.0"
+RUN groupadd --gid 10001 assay \
+ && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin assay \
+ && install --directory --owner 10001 --group 10001 /data
+COPY --from=build /opt/assay /opt/assay
+ENV PATH="/opt/assay/bin:$PATH" \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    ASSAY_DATA_DIR=/data \
+    ASSAY_HOST=0.0.0.0 \
+    ASSAY_LOG_JSON=true
+VOLUME /data
+EXPOSE 8000 9464
+USER 10001:10001
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/livez', timeout=4)"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["assay"]
+CMD ["serve"]

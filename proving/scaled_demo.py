@@ -1,0 +1,150 @@
+"""The agency scaled out on this machine, while one of each of its parts is killed: ``make scaled-demo``.
+
+Postgres, Redis, two API processes and two workers rate services whose behaviour is known. Ends with
+0 if every service got its letter and the history shows no broken promise.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from demo.server import DemoServer
+from proving.history import judge
+from proving.target import request
+from proving.town import Town, running_town
+
+EXPECTED = (
+    ("faithful", "DSBS"),
+    ("always-he", "BS"),
+    ("stereotyper", "BS"),
+    ("balancing", "UCS"),
+    ("echo", None),
+    ("slow", "DSBS"),
+)
+"""Services of the demonstration, and the letter each must get; None is "nothing could be measured"."""
+
+ROUNDS = 3
+"""Jobs for each service."""
+
+console = Console(highlight=False)
+
+
+@dataclass
+class Posted:
+    """A job of the demonstration."""
+
+    service: str
+    expected: str | None
+    job_id: str
+
+
+@dataclass
+class Blow:
+    """Something that was killed, and when."""
+
+    what: str
+    at_s: float
+
+
+def main() -> int:
+    """Run the demonstration; 0 is success."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    console.print("Starting Postgres, Redis, two API processes and two workers …")
+    with DemoServer() as services, running_town(apis=2, workers=2) as town:
+        start = time.monotonic()
+        posted = [
+            _post(town, services, place, service, letter, seed)
+            for seed in range(ROUNDS)
+            for place, (service, letter) in enumerate(EXPECTED)
+        ]
+        blows = _follow(town, posted, start)
+        seconds = time.monotonic() - start
+        right = _show(town, posted, blows, seconds)
+    return 0 if right else 1
+
+
+def _post(town: Town, services: DemoServer, place: int, service: str, letter: str | None, seed: int) -> Posted:
+    through = place % len(town.apis)
+    job_id = town.post(request(services.url(service), seed, concurrency=4), through)
+    return Posted(service, letter, job_id)
+
+
+def _follow(town: Town, posted: list[Posted], start: float) -> list[Blow]:
+    """Show how far the jobs are; kill one of each part on the way."""
+    parts: list[tuple[str, Callable[[], None]]] = [
+        ("worker-0, its children too", town.workers[0].kill),
+        ("redis, with all it held", town.redis.restart),
+        ("api-0", town.apis[0].kill),
+        ("postgres", town.postgres.restart),
+    ]
+    blows: list[Blow] = []
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("jobs ended", total=len(posted))
+        ended: set[str] = set()
+        while len(ended) < len(posted):
+            for one in posted:
+                if one.job_id not in ended and town.job(one.job_id)["finished_at"] is not None:
+                    ended.add(one.job_id)
+            progress.update(bar, completed=len(ended))
+            due = len(blows) < len(parts) and len(ended) >= len(blows) * len(posted) // (len(parts) + 2) + 1
+            if due:
+                what, kill = parts[len(blows)]
+                kill()
+                blows.append(Blow(what, time.monotonic() - start))
+                progress.console.print(f"  killed {what}")
+            time.sleep(0.2)
+    return blows
+
+
+def _show(town: Town, posted: list[Posted], blows: list[Blow], seconds: float) -> bool:
+    found = judge(town.database_url)
+    table = Table("service", "expected", "got", "jobs", "attempts", box=box.SIMPLE)
+    right = not found.broken and found.statuses == {"succeeded": len(posted)}
+    for service, expected in EXPECTED:
+        mine = [one for one in posted if one.service == service]
+        letters = {_letter(town.job(one.job_id)) for one in mine}
+        right &= letters == {expected}
+        attempts = " ".join(str(found.claims[one.job_id]) for one in mine)
+        table.add_row(
+            service,
+            _said(expected),
+            ", ".join(sorted(map(_said, letters))),
+            str(len(mine)),
+            attempts,
+        )
+    console.print(table)
+    console.print("Killed: " + "; ".join(f"{blow.what} at {blow.at_s:.0f} s" for blow in blows))
+    console.print(f"{len(posted)} jobs ended in {seconds:.0f} s; {_verdict(found.broken)}")
+    for broken in found.broken:
+        console.print(f"  {broken}", markup=False)
+    return right and len(blows) == 4
+
+
+def _letter(job: dict[str, Any]) -> str | None:
+    rating = job["rating"]
+    return rating["letter"] if rating is not None else "no rating"
+
+
+def _said(letter: str | None) -> str:
+    return letter if letter is not None else "nothing measured"
+
+
+def _verdict(broken: list[str]) -> str:
+    if not broken:
+        return "every one exactly once, nothing was written under an old fence."
+    return f"{len(broken)} promises were broken:"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

