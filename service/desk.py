@@ -69,3 +69,13 @@ class TargetDesk(Protocol):
             With the `field` to mend, dotted where nested.
         """
         ...
+
+    def check_callback(self, url: str) -> None:
+        """Refuse an address that no notice may be sent to.
+
+        Raises
+        ------
+        SpecificationError
+            With the field ``callback_url``.
+        """
+        ...

@@ -226,6 +226,8 @@ def rating_order(here: Service, caller: Caller, request: RatingRequest, target: 
         can = ", ".join(sorted(method.kinds))
         with located("target"):
             raise SpecificationError(f"{method.method} rates a {can}, and this target is a {kind}", "kind")
+    if request.callback_url is not None:
+        here.desk.check_callback(request.callback_url)
     experiment = dump_method(method)
     new = _new_job(
         here,

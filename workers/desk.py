@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.errors import SpecificationError
 from store.settings import Settings
+from workers.egress import AddressRefused, refuse_url
 from workers.targets import ProtocolInfo, check_target, protocols
 
 
@@ -28,3 +30,16 @@ class Desk:
             With the `field` to mend.
         """
         check_target(target, self._allow, scraping=self._scraping)
+
+    def check_callback(self, url: str) -> None:
+        """Refuse an address that no notice may be sent to.
+
+        Raises
+        ------
+        SpecificationError
+            With the field ``callback_url``.
+        """
+        try:
+            refuse_url(url, self._allow)
+        except AddressRefused as refused:
+            raise SpecificationError(str(refused), "callback_url") from None

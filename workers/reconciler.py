@@ -6,12 +6,13 @@ Runs in every API and worker process; an advisory lock lets one act at a time.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import structlog
 
-from store import jobs, migrate
+from store import idempotency, jobs, migrate
 from store.database import Database
 from store.errors import StoreUnavailable
 from store.settings import Settings
@@ -21,22 +22,40 @@ from workers.doorbell import Doorbell
 log = structlog.get_logger()
 
 
+BATCH = 100
+"""Jobs that are announced in one transaction; as many transactions follow as there are due jobs."""
+
+TIDY_EVERY_S = 3600
+
+
 def reconcile(database: Database, ring: Callable[[str], None], settings: Settings) -> int:
-    """Dispatch every due job once; return how many."""
+    """Dispatch every due job once; return how many were announced."""
+    announced = 0
+    while True:
+        with database.write() as connection:
+            if not jobs.reconciler_lock(connection):
+                return announced
+            for job_id in jobs.bury_poison(connection, settings.attempt_cap):
+                log.error("job buried after too many fruitless attempts", job=job_id)
+            due = jobs.due(connection, BATCH, settings.redispatch_s)
+            jobs.mark_dispatched(connection, due)
+        for job_id in due:
+            try:
+                ring(job_id)
+            except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the jobs are safe
+                log.warning("doorbell not heard", job=job_id, why=type(error).__name__)
+                return announced  # they are announced again when `redispatch_s` have passed
+            announced += 1
+        if len(due) < BATCH:
+            return announced
+
+
+def tidy(database: Database, settings: Settings) -> int:
+    """Forget answers that were kept for repeated requests and need be no longer; return how many."""
     with database.write() as connection:
         if not jobs.reconciler_lock(connection):
             return 0
-        for job_id in jobs.bury_poison(connection, settings.attempt_cap):
-            log.error("job buried after too many fruitless attempts", job=job_id)
-        due = jobs.due(connection, redispatch_s=settings.redispatch_s)
-        jobs.mark_dispatched(connection, due)
-    for place, job_id in enumerate(due):
-        try:
-            ring(job_id)
-        except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the jobs are safe
-            log.warning("doorbell not heard", jobs=len(due) - place, why=type(error).__name__)
-            return place  # the others are announced again when `redispatch_s` have passed
-    return len(due)
+        return idempotency.purge(connection, kept_h=settings.idempotency_h)
 
 
 class Reconciler:
@@ -57,9 +76,13 @@ class Reconciler:
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
+        tidied = 0.0
         while True:
             try:
                 reconcile(self._database, self._ring, self._settings)
+                if time.monotonic() >= tidied:
+                    tidied = time.monotonic() + TIDY_EVERY_S
+                    tidy(self._database, self._settings)
             except StoreUnavailable as unavailable:
                 log.warning("reconciler waits for the database", why=str(unavailable))
             if self._done.wait(self._settings.reconcile_s):

@@ -122,3 +122,11 @@ def test_scraped_translators_are_refused_when_posted_and_when_stored(counter, st
     assert ended.status == "failed"
     assert SECRET not in str(ended.error)
     assert dialled == []
+
+
+@pytest.mark.parametrize("url", METADATA)
+def test_a_notice_to_a_metadata_address_is_refused_when_it_is_asked_for(counter, url):
+    target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": ORDINARY}
+    asked = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}, "callback_url": url}
+    refused = counter.stage.run(counter.client.post("/v1/jobs", json=asked))
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/callback_url")

@@ -73,6 +73,10 @@ class LittleDesk:
         if "model" in target["settings"] and not isinstance(target["settings"]["model"], str):
             raise SpecificationError("model must be text", "settings.model")
 
+    def check_callback(self, url: str) -> None:
+        if "private" in url:
+            raise SpecificationError(f"{url} leads to a private address", "callback_url")
+
 
 @dataclass
 class Rings:

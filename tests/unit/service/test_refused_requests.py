@@ -306,3 +306,8 @@ async def test_every_problem_has_a_page_that_explains_it(client):
 async def test_problem_types_are_under_the_public_address_if_there_is_one(serve, settings):
     client = await serve(settings.model_copy(update={"public_url": "https://assay.example/base/"}))
     assert (await client.get("/nope")).json()["type"] == "https://assay.example/base/problems/not-found"
+
+
+async def test_a_notice_to_an_address_nobody_may_call_is_refused(client, request_body):
+    answer = await client.post("/v1/jobs", json=request_body(callback_url="https://private.example/hook"))
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/callback_url")

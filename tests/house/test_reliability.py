@@ -1,0 +1,49 @@
+"""Every fault that is promised on has its row, and every row tests that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+PAGE = (TESTS.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
+FAULTS = range(1, 62)
+
+
+@cache
+def known_tests(file: str) -> frozenset[str]:
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, kinds) and node.name.startswith("test_"))
+
+
+def rows(text: str) -> dict[int, str]:
+    found = re.findall(r"^\| (\d+) \|(.*)$", text, re.MULTILINE)
+    assert len({number for number, _ in found}) == len(found), "a row stands twice"
+    return {int(number): rest for number, rest in found}
+
+
+def test_every_fault_has_exactly_one_row():
+    assert sorted(rows(PAGE)) == list(FAULTS)
+
+
+def test_every_row_of_the_main_table_names_tests_that_exist():
+    main = PAGE.partition("## Apart")[0]
+    for number, rest in rows(main).items():
+        shown_by = re.findall(r"`([\w/]+\.py)::(\w+|\*)`", rest.rsplit("|", 2)[1])
+        assert shown_by, f"row {number} is shown by nothing"
+        for file, name in shown_by:
+            known = known_tests(file)
+            assert known, f"row {number}: {file} holds no test"
+            assert name == "*" or name in known, f"row {number}: {file} has no {name}"
+
+
+def test_rows_that_stand_apart_say_why_and_name_only_tests_that_exist():
+    apart = rows(PAGE.partition("## Apart")[2])
+    assert set(apart) == {39, 40, 41, 42}
+    for rest in apart.values():
+        assert len(rest.split("|")[1]) > 20
+        for file, name in re.findall(r"`([\w/]+\.py)::(\w+)`", rest):
+            assert name in known_tests(file)
