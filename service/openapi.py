@@ -129,6 +129,7 @@ def describe(app: FastAPI, *, keys_required: bool) -> None:
 
 def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, Any]:
     components = document["components"]
+    document["security"] = [{}]  # nothing is asked of a caller where an operation does not say so
     schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"].update(schema.pop("$defs"))
     components["schemas"]["Problem"] = schema
@@ -169,6 +170,8 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
         responses["200"] = {"description": "The probe has ended.", "content": success["content"]}
     if name == "followJob":
         responses["204"] = {"description": "Everything has been sent; there is nothing more to come."}
+        stream = success["content"]["text/event-stream"]
+        stream["schema"] = stream.pop("itemSchema")  # a word of OpenAPI 3.2; tools read a stream's schema as an event's
     responses.pop("422", None)
     responses["default"] = PROBLEM_REF
     for status in _failures(operation):

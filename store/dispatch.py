@@ -61,7 +61,7 @@ def bury_poison(c: Connection, cap: int = 5) -> list[str]:
     """
     buried = (
         changed(status="failed", lease_owner=None, lease_until=None, finished_at=now_ms(), error=WORKER_LOST)
-        .where(jobs.c.attempts_without_progress >= cap)
+        .where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False))
         .where(or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())))
         .returning(jobs.c.id, jobs.c.fence)
     )

@@ -58,7 +58,9 @@ def dump_method(method: _AnyMethod) -> dict[str, Any]:
 
 def method_schema(name: str) -> dict[str, Any]:
     """Give the JSON Schema of one method's specification."""
-    return _adapter_of(name).json_schema()
+    schema: dict[str, Any] = _adapter_of(name).json_schema()
+    required = schema.get("required", [])
+    return {**schema, "required": ["method", *(each for each in required if each != "method")]}
 
 
 def _as_specification_error(invalid: ValidationError) -> SpecificationError:

@@ -130,7 +130,7 @@ async def stream_start(
     here: Here,
     last_event_id: Annotated[
         str | None,
-        Header(max_length=20, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
+        Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
     ] = None,
 ) -> int:
     """Find where a follower goes on. One that has seen everything is told not to come back (204)."""

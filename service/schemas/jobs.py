@@ -98,7 +98,7 @@ class JobView(Told):
     max_calls: int
     callback_url: str | None
     rating: RatingLink | None
-    result: Any | None
+    result: Any
     """What a probe found; null for a rating."""
     error: dict[str, Any] | None
     """Why it failed: a problem document."""
@@ -161,7 +161,7 @@ class ObservationView(Told):
     """Its name within the job."""
     ask: dict[str, Any]
     """The question; `asks` names its kind."""
-    value: Any | None
+    value: Any
     """What came back."""
     failure: dict[str, str] | None
     """Why nothing came back."""

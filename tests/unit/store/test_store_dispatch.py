@@ -62,6 +62,19 @@ def test_a_job_that_kills_its_workers_is_buried_after_the_cap(database, queued):
         assert jobs.due(c) == [healthy.id]
 
 
+def test_a_job_whose_cancellation_was_asked_for_is_cancelled_and_not_buried(database, queued):
+    job = queued()
+    for _ in range(3):
+        with database.write() as c:
+            assert jobs.claim(c, job.id, "doomed worker", lease_s=0) is not None
+        time.sleep(0.005)
+    with database.write() as c:
+        jobs.request_cancel(c, job.id, None)
+        assert jobs.bury_poison(c, cap=3) == []
+        assert jobs.claim(c, job.id, "the next", lease_s=0) is None
+        assert jobs.find(c, job.id, None).status == "cancelled"
+
+
 def test_a_job_is_not_buried_while_its_last_worker_lives(database, queued):
     job = queued()
     with database.write() as c:
