@@ -1,4 +1,7 @@
-"""The least a FastAPI service does: read a JSON body, answer a JSON document. Prints its port; ends with its input."""
+"""The least a FastAPI service does: read a JSON body, answer a JSON document. Prints its port; ends with its input.
+
+Beside it, an endpoint that validates what the real one validates.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from typing import Any
 
 import uvicorn
 from fastapi import Body, FastAPI
+
+from service.schemas.jobs import RatingRequest
+from store.specification import dump_method
 
 app = FastAPI()
 JOB = {"id": "job_0", "status": "queued", "asked": 0, "expected": 240, "failed_calls": 0, "rating": None, "error": None}
@@ -24,6 +30,13 @@ async def get_job(job_id: str) -> dict[str, Any]:
 async def post_job(body: dict[str, Any] = Body()) -> dict[str, Any]:  # noqa: B008
     """Take a document, answer with another."""
     return {**JOB, "target": body["target"], "experiment": body["experiment"]}
+
+
+@app.post("/v1/validated", status_code=202)
+async def post_validated(body: RatingRequest) -> dict[str, Any]:
+    """Take the service's own document, validated as it validates it; keep nothing."""
+    described = body.target.model_dump(exclude={"secret"})
+    return {**JOB, "target": described, "experiment": dump_method(body.experiment)}
 
 
 def main() -> None:

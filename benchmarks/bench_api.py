@@ -122,6 +122,11 @@ def main() -> None:
         def polls() -> Iterator[bytes]:
             return itertools.repeat(get(f"/v1/jobs/{ids()[0]}"), max(count, 4 * POLLERS))
 
+        def same_posts() -> Iterator[bytes]:
+            return (post("/v1/validated", body(next(seeds))) for _ in range(count))
+
+        validated = max(per_second(reference, same_posts, 16, b"HTTP/1.1 202") for _ in range(ROUNDS))
+        print(f"an endpoint that validates the same document and keeps nothing: {validated:.0f}/s", flush=True)
         for what, requests, connections, expect, goal in (
             ("POST /v1/jobs, 16 connections", posts, 16, b"HTTP/1.1 202", 0.15),
             ("GET /v1/jobs/{id}, 200 jobs in turn, 16 connections", gets, 16, b"HTTP/1.1 200", 0.25),
@@ -138,6 +143,8 @@ def main() -> None:
                     )
                 )
             base, own = max(one for one, _ in rates), max(one for _, one in rates)
+            if requests is posts:
+                print(f"{what}: against the endpoint that validates, ratio {own / validated:.2f}", flush=True)
             print(f"{what}: bare {base:.0f}/s, Assay {own:.0f}/s, ratio {own / base:.2f} (goal >= {goal})", flush=True)
 
 

@@ -20,6 +20,7 @@ from service.desk import TargetDesk
 from service.exchange import Exchange
 from service.express import Express
 from service.feed import Feed
+from service.intake import Intake
 from service.meter import Meter
 from service.rates import Rates
 from service.routes import catalog, jobs, keys, meta, ratings, targets
@@ -74,6 +75,7 @@ def create_app(
             finally:
                 await service.feed.close()
                 service.bell.close()
+                await service.rates.close()
                 await service.database.close()
 
     app = FastAPI(
@@ -124,12 +126,14 @@ def _wire(
         max_overflow=settings.pool_overflow,
         pool_timeout_s=settings.pool_timeout_s,
     )
+    bell = Bell(doorbell, meter)
     return Service(
         settings=settings,
         database=database,
         vault=Vault.from_settings(settings),
         desk=desk,
-        bell=Bell(doorbell, meter),
+        bell=bell,
+        intake=Intake(database, settings.max_active_jobs, bell.ring),
         meter=meter,
         rates=Rates(settings.job_rate, settings.redis_url, meter),
         feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget),

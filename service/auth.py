@@ -14,7 +14,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from service.callers import ANYONE, NOBODY, NOBODY_KNOWN, Caller
-from service.context import Here, Service
+from service.context import Service, service_of
 from service.problems import Problem
 from store import keys
 
@@ -28,7 +28,7 @@ _bearer = HTTPBearer(
 
 
 async def identify(
-    request: Request, here: Here, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
     """Find out who is asking.
 
@@ -37,6 +37,7 @@ async def identify(
     Problem
         ``key-invalid`` if a key was sent that is not valid.
     """
+    here = service_of(request)  # as a dependency it would be resolved once more for each request
     if credentials is None and "authorization" not in request.headers:
         return NOBODY_KNOWN if here.settings.keys_required else ANYONE
     key = None

@@ -12,6 +12,7 @@ from service.bell import Bell
 from service.callers import RecentCallers
 from service.desk import TargetDesk
 from service.feed import Feed
+from service.intake import Intake
 from service.meter import Meter
 from service.rates import Rates
 from service.status import StatusCache
@@ -33,6 +34,7 @@ class Service:
     vault: Vault
     desk: TargetDesk
     bell: Bell
+    intake: Intake
     meter: Meter
     rates: Rates
     feed: Feed
@@ -41,10 +43,15 @@ class Service:
     clock: Callable[[], float]
 
 
-async def here(request: Request) -> Service:
-    """Give the service that answers this request (a coroutine: others would be run in a thread)."""
+def service_of(request: Request) -> Service:
+    """Give the service that answers this request."""
     service: Service = request.app.state.service
     return service
+
+
+async def here(request: Request) -> Service:
+    """Give the service that answers this request (a coroutine: others would be run in a thread)."""
+    return service_of(request)
 
 
 Here = Annotated[Service, Depends(here)]

@@ -14,9 +14,8 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Header, Request
 
 from service.answer import Answer
-from service.auth import identify
 from service.callers import Caller
-from service.context import Here
+from service.context import service_of
 from service.problems import Problem
 from store import idempotency
 
@@ -45,16 +44,28 @@ class Repeatable:
     kept_h: int
 
 
-async def repeatable(
-    request: Request, here: Here, caller: Annotated[Caller, Depends(identify)], idempotency_key: IdempotencyKey = None
-) -> Repeatable:
+@dataclass(frozen=True)
+class Sent:
+    """A request as far as it tells itself from others, before it is known who sent it."""
+
+    where: str
+    key: str | None
+    payload_digest: str
+    kept_h: int
+
+    def by(self, caller: Caller) -> Repeatable:
+        """Say who sent it: two callers may use the same key."""
+        return Repeatable(f"{caller.key_id or caller.tenant} {self.where}", self.key, self.payload_digest, self.kept_h)
+
+
+async def sent(request: Request, idempotency_key: IdempotencyKey = None) -> Sent:
     """Read the header and the payload it stands for."""
-    scope = f"{caller.key_id or caller.tenant} {request.method} {request.url.path}"
+    where = f"{request.method} {request.url.path}"
     digest = hashlib.sha256(await request.body()).hexdigest()
-    return Repeatable(scope, idempotency_key, digest, here.settings.idempotency_h)
+    return Sent(where, idempotency_key, digest, service_of(request).settings.idempotency_h)
 
 
-Repeat = Annotated[Repeatable, Depends(repeatable)]
+Repeat = Annotated[Sent, Depends(sent)]
 
 AnAnswer = TypeVar("AnAnswer", bound=Answer)
 

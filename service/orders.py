@@ -19,6 +19,7 @@ from service.rates import Allowance
 from service.schemas.jobs import TEN_YEARS_S, RatingRequest
 from service.schemas.targets import TargetDescription, TargetReference, digest_of_target
 from store import idempotency, jobs, ratings, targets
+from store.arrivals import Arrival
 from store.ids import new_id
 from store.jobs import Job, NewJob
 from store.ratings import Stamp, StoredRating
@@ -80,11 +81,10 @@ async def place(
     most = here.settings.max_active_jobs
     arguments = (order, repeat, show, most, waits)
     if repeat.key is None and here.database.serves_one_statement and (await here.rates.left(caller.purse)).allowed:
-        added = await here.database.at_once(jobs.add_if_new, order.new, order.age_s, most)
+        added = await here.intake.add(Arrival(order.new, order.age_s))
         if added is not None:
             job, position = added
             answer, allowance = show(job, None, position), await here.rates.take(caller.purse)
-            here.bell.ring(job.id)
             return Placed(answer.status, answer.body, answer.headers, job=job, made=True), allowance
     if await here.database.read(_is_known, order, repeat, most):
         try:

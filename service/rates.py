@@ -6,29 +6,31 @@ that is out of reach each process counts for itself: a dead Redis must not stop 
 
 from __future__ import annotations
 
+import asyncio
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from limits import parse
 from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from limits.errors import StorageError
-from limits.storage import storage_from_string
 
 from service.meter import Meter
 
 if TYPE_CHECKING:
-    from limits.aio.storage import Storage
+    from limits.aio.storage import RedisStorage
+    from redis.asyncio import ConnectionPool
 
 POLICY = "jobs"
 """Name of the one policy in the headers."""
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
-SEEN_FOR_S = 0.25
-MOST_SEEN = 4096
 """How long a storage that failed is left alone."""
+SEEN_FOR_S = 0.25
+"""How long what a caller was told is told again without asking."""
+MOST_SEEN = 4096
 
 log = structlog.get_logger(__name__)
 
@@ -61,6 +63,14 @@ class _Seen:
     reset_time: float
 
 
+@dataclass
+class _Together:
+    """Those who take in the same moment: what each of them is told, in the order in which they came."""
+
+    allowances: asyncio.Future[list[Allowance]]
+    takers: int = 0
+
+
 class Rates:
     """A sliding window for each caller, counted in two numbers however many jobs it allows.
 
@@ -77,40 +87,72 @@ class Rates:
     def __init__(self, rate: str, redis_url: str | None, meter: Meter) -> None:
         self._item = parse(rate)
         self._here = SlidingWindowCounterRateLimiter(MemoryStorage())
-        self._shared = None if redis_url is None else SlidingWindowCounterRateLimiter(_redis(redis_url))
+        self._connections: ConnectionPool | None = None
+        self._shared = None
+        if redis_url is not None:
+            self._connections = _connections(redis_url)
+            self._shared = SlidingWindowCounterRateLimiter(_redis(redis_url, self._connections))
         self._rest_until, self._meter = 0.0, meter
         self._seen: dict[str, _Seen] = {}
+        self._taking: dict[str, _Together] = {}
 
     async def take(self, caller: str) -> Allowance:
-        """Use one of the caller's new jobs, if one is left."""
-        return await self._ask(caller, use=True)
+        """Use one of the caller's new jobs, if one is left. What is taken in the same moment is counted together."""
+        together = self._taking.get(caller)
+        if together is None:
+            together = self._taking[caller] = _Together(asyncio.ensure_future(self._take_together(caller)))
+        together.takers += 1
+        place = together.takers - 1
+        return (await asyncio.shield(together.allowances))[place]
 
     async def left(self, caller: str) -> Allowance:
         """Look at what is left without using it."""
-        return await self._ask(caller, use=False)
-
-    async def _ask(self, caller: str, *, use: bool) -> Allowance:
         seen = self._seen.get(caller)
-        if not use and seen is not None and seen.until > time.monotonic() and seen.remaining > 1:
+        if seen is not None and seen.until > time.monotonic() and seen.remaining > 1:
             return self._allowance(seen, allowed=True)
+        return (await self._ask(caller, 0))[0]
+
+    async def close(self) -> None:
+        """Close the connections to where it is counted."""
+        if self._connections is not None:
+            await self._connections.aclose()
+
+    async def _take_together(self, caller: str) -> list[Allowance]:
+        await asyncio.sleep(0)  # others whose job was written by the same statement take in this turn of the loop
+        return await self._ask(caller, self._taking.pop(caller).takers)
+
+    async def _ask(self, caller: str, takers: int) -> list[Allowance]:
         if self._shared is not None and time.monotonic() >= self._rest_until:
             try:
-                return await self._count(self._shared, caller, use=use)
+                return await self._count(self._shared, caller, takers)
             except (StorageError, OSError, TimeoutError) as error:
                 self._rest_until = time.monotonic() + STORAGE_REST_S
                 self._meter.rate_storage_failures.inc()
                 log.warning("rate storage out of reach", why=type(error).__name__)
-        return await self._count(self._here, caller, use=use)
+        return await self._count(self._here, caller, takers)
 
-    async def _count(self, limiter: SlidingWindowCounterRateLimiter, caller: str, *, use: bool) -> Allowance:
-        allowed = await limiter.hit(self._item, caller) if use else await limiter.test(self._item, caller)
+    async def _count(self, limiter: SlidingWindowCounterRateLimiter, caller: str, takers: int) -> list[Allowance]:
+        """Take for so many, or look for one (0 takers)."""
+        if takers == 0:
+            return [await self._look(limiter, caller, allowed=await limiter.test(self._item, caller))]
+        if not await limiter.hit(self._item, caller, cost=takers):
+            # together they want more than is left; one by one, the first get it
+            one_by_one = [await limiter.hit(self._item, caller) for _ in range(takers)] if takers > 1 else [False]
+            return [await self._look(limiter, caller, allowed=allowed) for allowed in one_by_one]
         seen = self._seen.get(caller)
-        if not allowed or not use or seen is None or seen.until <= time.monotonic() or seen.remaining <= 1:
-            window = await limiter.get_window_stats(self._item, caller)
-            seen = _Seen(time.monotonic() + SEEN_FOR_S, max(0, window.remaining), window.reset_time)
-            self._see(caller, seen)
-        else:
+        if seen is None or seen.until <= time.monotonic() or seen.remaining <= takers:
+            last = await self._look(limiter, caller, allowed=True)
+            return [replace(last, remaining=last.remaining + behind) for behind in reversed(range(takers))]
+        allowances = []
+        for _ in range(takers):
             seen.remaining -= 1
+            allowances.append(self._allowance(seen, allowed=True))
+        return allowances
+
+    async def _look(self, limiter: SlidingWindowCounterRateLimiter, caller: str, *, allowed: bool) -> Allowance:
+        window = await limiter.get_window_stats(self._item, caller)
+        seen = _Seen(time.monotonic() + SEEN_FOR_S, max(0, window.remaining), window.reset_time)
+        self._see(caller, seen)
         return self._allowance(seen, allowed=allowed)
 
     def _allowance(self, seen: _Seen, *, allowed: bool) -> Allowance:
@@ -123,19 +165,15 @@ class Rates:
             del self._seen[next(iter(self._seen))]
 
 
-def _redis(url: str) -> Storage:
-    storage = storage_from_string(
-        f"async+{url}",
-        implementation="redispy",
-        wrap_exceptions=True,
-        socket_timeout=STORAGE_PATIENCE_S,
-        socket_connect_timeout=STORAGE_PATIENCE_S,
-    )
-    assert isinstance(storage, _storage_type())  # noqa: S101  the scheme chose an asynchronous one
-    return storage
+def _connections(url: str) -> ConnectionPool:
+    from redis.asyncio import ConnectionPool
+
+    return ConnectionPool.from_url(url, socket_timeout=STORAGE_PATIENCE_S, socket_connect_timeout=STORAGE_PATIENCE_S)
 
 
-def _storage_type() -> type[Storage]:
-    from limits.aio.storage import Storage
+def _redis(url: str, connections: ConnectionPool) -> RedisStorage:
+    from limits.aio.storage import RedisStorage
 
-    return Storage
+    # the pool is documented there, but not in the types
+    given: Any = {"connection_pool": connections}
+    return RedisStorage(f"async+{url}", implementation="redispy", wrap_exceptions=True, **given)

@@ -53,7 +53,7 @@ def read_json(body: bytes) -> Any:
             _refuse(pointer, f"nested deeper than {MAX_DEPTH} levels")
         if "\x00" in text:
             _refuse(pointer, "holds the character NUL, which cannot be stored")
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
             _refuse(pointer, "holds half of a surrogate pair, which is no character")
     return value
 

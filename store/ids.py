@@ -7,6 +7,7 @@ import time
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32: no I, L, O or U, so that an id survives being read aloud."""
+PAIRS = tuple(one + other for one in ALPHABET for other in ALPHABET)
 
 
 def new_id(prefix: str) -> str:
@@ -25,4 +26,4 @@ def new_id(prefix: str) -> str:
         when is told by the database's clock (`store.clock`).
     """
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    return f"{prefix}_" + "".join(ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+    return f"{prefix}_" + "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])

@@ -13,10 +13,13 @@ from store.events import append
 from store.ids import new_id
 from store.outbox import announce
 from store.schema import jobs
-from store.secrets import SealedSecret, sealed_from
+from store.secrets import SealedSecret, sealed_columns, sealed_from
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 UNFINISHED = ("queued", "running")
+
+COUNTERS = ("asked", "failed_calls", "calls", "observed", "attempt", "attempts_without_progress", "fence")
+"""Columns of a job that begin at nought."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,28 @@ class NewJob:
     expected: int
     key_id: str | None
     id: str = field(default_factory=lambda: new_id("job"))
+
+
+def columns_of(new: NewJob) -> dict[str, Any]:
+    """Spread a job that is asked for over the columns that tell it from others."""
+    return {
+        "id": new.id,
+        "tenant": new.tenant,
+        "kind": new.kind,
+        "target_id": new.target_id,
+        "target_url": new.target.get("base_url"),
+        "target": new.target,
+        **sealed_columns(new.sealed_secret),
+        "experiment": new.experiment,
+        "request_digest": new.request_digest,
+        "seed": new.seed,
+        "visibility": new.visibility,
+        "callback_url": new.callback_url,
+        "max_calls": new.max_calls,
+        "deadline_ms": new.deadline_s * 1000,
+        "key_id": new.key_id,
+        "expected": new.expected,
+    }
 
 
 @dataclass(frozen=True)

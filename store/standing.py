@@ -7,9 +7,9 @@ longer than the database needs to answer it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, and_, bindparam, func, or_, select
+from sqlalchemy.sql.selectable import Subquery
 
 from store.clock import now_ms
 from store.codec import AnyText
@@ -68,24 +68,26 @@ _unfinished = (
     .limit(bindparam("most", type_=Integer))
     .subquery()
 )
-_due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()).limit(MOST_COUNTED).subquery()
 
-STANDING = select(
+
+def due_now() -> Subquery:
+    """Select the jobs of all tenants that are due before one that is added now, up to `MOST_COUNTED`."""
+    due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
+    return due.limit(MOST_COUNTED).subquery()
+
+
+_STANDING = select(
     _rating_id.label("rating_id"),
     _twin_id.label("twin_id"),
     select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
-    select(func.count()).select_from(_due).scalar_subquery().label("ahead"),
+    select(func.count()).select_from(due_now()).scalar_subquery().label("ahead"),
 )
-
-
-def asking(tenant: str, request_digest: str, max_age_s: int, most: int) -> dict[str, Any]:
-    """Write the parameters of `STANDING`."""
-    return {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
 
 
 def standing(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> Standing:
     """Read how a request stands; `most` is where counting the tenant's unfinished jobs ends."""
-    return Standing(*c.execute(STANDING, asking(tenant, request_digest, max_age_s, most)).one())
+    asked = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
+    return Standing(*c.execute(_STANDING, asked).one())
 
 
 _queue = jobs.alias("queue")

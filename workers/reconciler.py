@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import structlog
 
@@ -25,19 +26,34 @@ log = structlog.get_logger()
 BATCH = 100
 """Jobs that are announced in one transaction; as many transactions follow as there are due jobs."""
 
+MOST_MESSAGES = 1000
+"""Messages at the broker beyond which none is added. Workers that are busy need no more of them, and a queue
+that waits for an hour would be announced 240 times."""
+
 TIDY_EVERY_S = 3600
 
 
-def reconcile(database: Database, ring: Callable[[str], None], settings: Settings) -> int:
-    """Dispatch every due job once; return how many were announced."""
-    announced = 0
+class Bell(Protocol):
+    """Rings for jobs, and knows how many rings have not been heard."""
+
+    def __call__(self, job_id: str) -> None:
+        """Ring. May block, and raise."""
+
+    def unheard(self) -> int:
+        """Count the rings that wait for a worker. May block, and raise."""
+        ...
+
+
+def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
+    """Announce every due job once, as far as there is room at the broker; return how many were announced."""
+    announced, room = 0, _room(ring)
     while True:
         with database.write() as connection:
             if not jobs.reconciler_lock(connection):
                 return announced
             for job_id in jobs.bury_poison(connection, settings.attempt_cap):
                 log.error("job buried after too many fruitless attempts", job=job_id)
-            due = jobs.due(connection, BATCH, settings.redispatch_s)
+            due = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s)
             jobs.mark_dispatched(connection, due)
         for job_id in due:
             try:
@@ -48,6 +64,15 @@ def reconcile(database: Database, ring: Callable[[str], None], settings: Setting
             announced += 1
         if len(due) < BATCH:
             return announced
+
+
+def _room(ring: Bell) -> int:
+    """Count the messages that may be added: none while the broker cannot be reached."""
+    try:
+        return max(0, MOST_MESSAGES - ring.unheard())
+    except Exception as error:  # noqa: BLE001  as above
+        log.warning("broker out of reach", why=type(error).__name__)
+        return 0
 
 
 def tidy(database: Database, settings: Settings) -> int:
@@ -61,7 +86,7 @@ def tidy(database: Database, settings: Settings) -> int:
 class Reconciler:
     """Reconciles every ``settings.reconcile_s`` seconds in a thread, until closed."""
 
-    def __init__(self, database: Database, ring: Callable[[str], None], settings: Settings) -> None:
+    def __init__(self, database: Database, ring: Bell, settings: Settings) -> None:
         self._database, self._ring, self._settings = database, ring, settings
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reconciler", daemon=True)

@@ -88,8 +88,16 @@ class Construction:
     frames: tuple[Frame, ...]
 
     def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
-        """Frames that the values of `attribute` can be put into."""
-        return tuple(frame for frame in self.frames if frame.fits(attribute))
+        """Frames that the values of `attribute` can be put into; found once, for each request asks."""
+        fitting = self._fitting.get(attribute.name)
+        if fitting is None:
+            fitting = tuple(frame for frame in self.frames if frame.fits(attribute))
+            self._fitting[attribute.name] = fitting
+        return fitting
+
+    @cached_property
+    def _fitting(self) -> dict[str, tuple[Frame, ...]]:
+        return {}
 
     def supports(self, attribute: Attribute) -> bool:
         """Whether sentences about `attribute` can be written in this construction."""

@@ -70,7 +70,7 @@ async def request_rating(
     """
     target = await resolve_target(here, caller, body.target)
     order = rating_order(here, caller, body, target)
-    return await answer_order(request, here, caller, order, repeat, wait, response)
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
 
 
 @router.get("", response_model=JobList, operation_id="listJobs")

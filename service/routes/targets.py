@@ -43,7 +43,7 @@ async def save_target(body: Description, here: Here, caller: TargetWriter, repea
         headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": _etag(saved)}
         return Answer(201, write_json(TargetView.of(saved)), headers)
 
-    answer = await here.database.write(once, repeat, add)
+    answer = await here.database.write(once, repeat.by(caller), add)
     return answer.response()
 
 
@@ -129,7 +129,7 @@ async def probe_target(
     with located():
         check_target(here, target)
     order = probe_order(here, caller, target)
-    answer = await answer_order(request, here, caller, order, repeat, wait, response)
+    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
     if wait and b'"status":"succeeded"' in answer.body:
         answer.status_code = 200
     return answer

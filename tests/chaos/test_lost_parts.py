@@ -11,6 +11,9 @@ import pytest
 
 SEED = 20260118
 
+SLOW_S = 0.05
+"""What an answer takes where the faults must find jobs at work: 3 s a job, four jobs at a time."""
+
 
 def disturb(rng: np.random.Generator, times: int, fault: Callable[[], None], least_s: float, most_s: float) -> None:
     """Do something `times` times, at random moments."""
@@ -27,7 +30,7 @@ def rng() -> np.random.Generator:
 
 
 def test_worker_groups_are_killed(town, post, scales, rng):
-    batch = post(scales["workers"].jobs)
+    batch = post(scales["workers"].jobs, delay_s=SLOW_S)
 
     def kill_group() -> None:
         worker = town.workers[rng.integers(2)]
@@ -69,8 +72,8 @@ def test_redis_is_killed_and_comes_back_empty(town, post, scales, rng):
 
 
 def test_postgres_crashes_and_recovers(town, post, scales, rng):
-    batch = post(scales["postgres"].jobs)
-    disturb(rng, scales["postgres"].kills, town.postgres.restart, 2, 4)
+    batch = post(scales["postgres"].jobs, delay_s=SLOW_S)
+    disturb(rng, scales["postgres"].kills, town.postgres.restart, 1, 3)
     # while the ledger cannot be written, up to five commits' worth of replies wait in memory
     found = batch.survived(seconds=300, chunk=5 * 20 + 4)
     assert max(found.claims[job_id] for job_id in batch.ids) > 1, "no job was struck; the test shows nothing"

@@ -147,6 +147,16 @@ class Kept:
     answer: httpx.Response
 
 
+class Rung(list[str]):
+    """A bell that is heard at once."""
+
+    def __call__(self, job_id: str) -> None:
+        self.append(job_id)
+
+    def unheard(self) -> int:
+        return 0
+
+
 class JobsOfATenant(RuleBasedStateMachine):
     """The rules; `place` is filled in by the test: where the service, the worker and the database are."""
 
@@ -160,7 +170,7 @@ class JobsOfATenant(RuleBasedStateMachine):
         self.kept: dict[str, Kept] = {}
         self.removed: set[str] = set()
         self.rated: dict[tuple[int, str | None], str] = {}
-        self.rung: list[str] = []
+        self.rung = Rung()
 
     # ------------------------------------------------------------------------ what rules draw from
     @property
@@ -431,7 +441,7 @@ class JobsOfATenant(RuleBasedStateMachine):
             one.id for one in buried
         }
         self.rung.clear()
-        assert reconcile(self.place.hand.database, self.rung.append, self.place.settings) == len(due)
+        assert reconcile(self.place.hand.database, self.rung, self.place.settings) == len(due)
         assert sorted(self.rung) == sorted(due)
         for one in buried:
             one.end("failed")

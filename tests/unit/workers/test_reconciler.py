@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 
 from store import idempotency, jobs
 from store.database import Database
 from store.jobs import NewJob
+from store.schema import jobs as jobs_table
 from store.settings import Settings
+from workers.celery_app import make_celery
+from workers.doorbell import Doorbell
 from workers.reconciler import BATCH, reconcile, tidy
 
 
@@ -42,25 +46,75 @@ def post(database: Database, count: int) -> list[str]:
     return ids
 
 
-def test_more_jobs_than_fit_a_batch_are_announced_at_once_and_each_once(database):
-    ids, rung = post(database, 2 * BATCH + 7), []
-    assert reconcile(database, rung.append, Settings()) == len(ids)
-    assert sorted(rung) == sorted(ids)
-    assert reconcile(database, rung.append, Settings()) == 0
-    assert reconcile(database, rung.append, Settings(redispatch_s=1e-9)) == len(ids)
+def time_passes(database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(update(jobs_table).values(dispatched_at=jobs_table.c.dispatched_at - 16_000))
 
 
-def test_a_broker_that_is_down_ends_the_round_and_loses_nothing(database):
-    ids, rung = post(database, 5), []
+class Rung(list[str]):
+    """A bell whose rings wait for workers that never come."""
 
-    def broken(job_id: str) -> None:
-        if len(rung) == 2:
+    def __init__(self, *, broken_after: float = float("inf")) -> None:
+        super().__init__()
+        self.broken_after = broken_after
+
+    def __call__(self, job_id: str) -> None:
+        if len(self) >= self.broken_after:
             raise ConnectionError("no broker")
-        rung.append(job_id)
+        self.append(job_id)
 
+    def unheard(self) -> int:
+        if len(self) >= self.broken_after:
+            raise ConnectionError("no broker")
+        return len(self)
+
+
+def test_more_jobs_than_fit_a_batch_are_announced_at_once_and_each_once(database):
+    ids, rung = post(database, 2 * BATCH + 7), Rung()
+    assert reconcile(database, rung, Settings()) == len(ids)
+    assert sorted(rung) == sorted(ids)
+    assert reconcile(database, rung, Settings()) == 0
+    time_passes(database)
+    assert reconcile(database, rung, Settings()) == len(ids)
+
+
+def test_a_broker_that_breaks_ends_the_round_and_loses_nothing(database):
+    ids, rung = post(database, 5), Rung()
+    broken = Rung(broken_after=2)
     assert reconcile(database, broken, Settings()) == 2
-    assert reconcile(database, rung.append, Settings(redispatch_s=1e-9)) == 5
+    time_passes(database)
+    assert reconcile(database, rung, Settings()) == 5
     assert set(rung) == set(ids)
+
+
+def test_while_the_broker_is_out_of_reach_jobs_do_not_count_as_announced(database):
+    ids, rung = post(database, 3), Rung()
+    assert reconcile(database, Rung(broken_after=0), Settings()) == 0
+    assert reconcile(database, rung, Settings()) == 3
+    assert set(rung) == set(ids)
+
+
+def test_a_long_queue_does_not_fill_the_broker(database, monkeypatch):
+    monkeypatch.setattr("workers.reconciler.MOST_MESSAGES", 8)
+    rung = Rung()
+    post(database, 10)
+    assert reconcile(database, rung, Settings()) == 8
+    for _ in range(3):
+        time_passes(database)
+        assert reconcile(database, rung, Settings()) == 0
+    del rung[:5]  # workers have heard some
+    assert reconcile(database, rung, Settings()) == 5
+
+
+def test_the_bell_counts_what_no_worker_has_heard():
+    app = make_celery(Settings())
+    bell = Doorbell(app)
+    assert bell.unheard() == 0
+    bell("job_1")
+    bell("job_2")
+    assert bell.unheard() == 2
+    app.control.purge()
+    assert bell.unheard() == 0
 
 
 def test_answers_kept_for_repeated_requests_are_forgotten_after_their_hours(database):
