@@ -166,6 +166,9 @@ class Rates:
 
 
 def _connections(url: str) -> ConnectionPool:
+    # the doorbell's thread may be importing redis just now; `redis.asyncio` is there before `redis` has its
+    # version, which limits then takes for 0.0.0. Importing the whole waits for the other thread.
+    import redis  # noqa: F401
     from redis.asyncio import ConnectionPool
 
     return ConnectionPool.from_url(url, socket_timeout=STORAGE_PATIENCE_S, socket_connect_timeout=STORAGE_PATIENCE_S)
