@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Interval
 
+AT_THE_BOUND = 0.005
+"""Share of the draws that may lie below an interval which begins at the bound: its first draw is not quite there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -76,6 +79,24 @@ def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
     """
     limits = equal_tailed(draws, level)
     return Interval(float(np.mean(np.asarray(draws, dtype=float))), limits.low, limits.high, level)
+
+
+def effect_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
+    """Summarise draws of an effect that cannot be negative, such as a distance or the size of a difference.
+
+    The highest-density interval, because equal tails never hold an effect of nothing: they cut off both
+    ends of draws that all lie on one side of it. Where the density is highest at the lower bound the
+    interval begins there, at 0.
+
+    Parameters
+    ----------
+    draws, level
+        As for `equal_tailed`, with the same errors; no draw is negative.
+    """
+    limits = hpdi(draws, level)
+    kept = np.asarray(draws, dtype=float)
+    low = 0.0 if limits.low <= np.quantile(kept, AT_THE_BOUND) else limits.low
+    return Interval(float(np.mean(kept)), low, limits.high, level)
 
 
 def _checked(draws: ArrayLike, level: float) -> NDArray[np.float64]:

@@ -1,0 +1,139 @@
+"""The two effects of forced choice, drawn with the uncertainty of models, cue pairs, templates and words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import TooFewObservations
+
+DRAWS = 4000
+
+
+@dataclass(frozen=True)
+class ChoiceEffects:
+    """Draws of both effects, and what they are made of.
+
+    Attributes
+    ----------
+    step_1, step_2 : ndarray, shape (draws,)
+        ``|mean PSE of controls - 1/2|``, and the spread (sd over words) of concepts beyond that of controls.
+    control_mean, control_spread, concept_spread : float
+        Of the points themselves, over words, after taking means over replicates.
+    """
+
+    step_1: NDArray[np.float64]
+    step_2: NDArray[np.float64]
+    control_mean: float
+    control_spread: float
+    concept_spread: float
+
+
+def choice_effects(
+    points: NDArray[np.float64], concepts: int, rng: np.random.Generator, draws: int = DRAWS, least: int = 3
+) -> ChoiceEffects:
+    """Draw both effects by a Bayesian bootstrap over everything that was chosen from more of its kind.
+
+    Models, cue pairs, templates and words get Dirichlet(1, ..., 1) weights, each kind by itself:
+    replicates that share a cue pair are no independent evidence, so whole pairs are weighed.
+
+    Parameters
+    ----------
+    points : ndarray, shape (models, cue pairs, templates, words)
+        Points of subjective equality; the first `concepts` words are concepts, the others controls.
+    concepts : int
+        How many of the words are concepts.
+    rng : Generator
+        Draws the weights.
+    draws : int
+        Number of draws.
+    least : int
+        Concepts, and controls, that there must be.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer concepts or controls than `least`.
+    """
+    models, pairs, templates, words = points.shape
+    for what, count in (("concepts", concepts), ("controls", words - concepts)):
+        if count < least:
+            raise TooFewObservations(f"{count} {what} have vectors; a spread over words needs {least}")
+    over = [rng.dirichlet(np.ones(count), draws) for count in (models, pairs, templates)]
+    mean = np.einsum("dm,dp,dt,mptw->dw", *over, points, optimize=True)
+    of_concepts, of_controls = mean[:, :concepts], mean[:, concepts:]
+    concept_weights = rng.dirichlet(np.ones(concepts), draws)
+    control_weights = rng.dirichlet(np.ones(words - concepts), draws)
+    lean = np.abs(np.sum(control_weights * of_controls, axis=1) - 0.5)
+    beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
+    plain = points.mean(axis=(0, 1, 2))
+    return ChoiceEffects(
+        step_1=lean,
+        step_2=np.sqrt(np.maximum(0.0, beyond)),
+        control_mean=float(plain[concepts:].mean()),
+        control_spread=float(plain[concepts:].std()),
+        concept_spread=float(plain[:concepts].std()),
+    )
+
+
+def _variance(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Draw the variance behind each row of values, from how weights change what is found of it.
+
+    Weighting words by Dirichlet weights costs ``(n - 1) / (n + 1)`` of a variance, which is restored. What is
+    found varies about the truth by a factor, and the truth about what is found by its inverse; so the factors
+    are turned over, or intervals would miss large spreads (.90 instead of .95 with 94 words).
+    """
+    mean = np.sum(weights * values, axis=1, keepdims=True)
+    count = values.shape[1]
+    weighed = np.sum(weights * (values - mean) ** 2, axis=1) * (count + 1) / (count - 1)
+    found = values.var(axis=1, ddof=1)
+    return np.asarray(np.divide(found**2, weighed, out=np.zeros_like(found), where=weighed > 0))
+
+
+def trial_effects(
+    points: NDArray[np.float64], concepts: int, rng: np.random.Generator, least: int = 3
+) -> ChoiceEffects:
+    """Draw both effects from the posteriors of fitted curves, one for each word.
+
+    Parameters
+    ----------
+    points : ndarray, shape (draws, words)
+        Posterior draws of each word's point of subjective equality; the first `concepts` words are concepts.
+    concepts : int
+        How many of the words are concepts.
+    rng : Generator
+        Draws the words' weights.
+    least : int
+        Concepts, and controls, that there must be.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer concepts or controls than `least`.
+
+    Notes
+    -----
+    A spread of draws holds the noise of the fits twice, once in where each posterior lies and once in the
+    draw from it, so twice the posterior variance is taken off.
+    """
+    draws, words = points.shape
+    for what, count in (("concepts", concepts), ("controls", words - concepts)):
+        if count < least:
+            raise TooFewObservations(f"{count} {what} have a fitted curve; a spread over words needs {least}")
+    noise = points.var(axis=0)
+    parts = []
+    for held in (slice(0, concepts), slice(concepts, words)):
+        weights = rng.dirichlet(np.ones(points[:, held].shape[1]), draws)
+        parts.append((weights, _variance(points[:, held], weights) - 2 * weights @ noise[held]))
+    (_, of_concepts), (weights, of_controls) = parts
+    lean = np.abs(np.sum(weights * points[:, concepts:], axis=1) - 0.5)
+    plain = points.mean(axis=0)
+    return ChoiceEffects(
+        step_1=lean,
+        step_2=np.sqrt(np.maximum(0.0, of_concepts - of_controls)),
+        control_mean=float(plain[concepts:].mean()),
+        control_spread=float(plain[concepts:].std()),
+        concept_spread=float(plain[:concepts].std()),
+    )

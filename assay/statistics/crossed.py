@@ -1,0 +1,167 @@
+"""Means over profiles that share names, frames and contents: what is known of them, honestly.
+
+Profiles that share a cluster are no independent evidence, and they share several kinds of cluster at a
+time. The variance of a mean is put together from a component for each kind (Henderson's method 1), which
+covers as it should where resampling all kinds at a time covers too much, and resampling one too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import TooFewObservations
+
+FloatArray = NDArray[np.float64]
+Clusters = Mapping[str, NDArray[np.int64]]
+
+LEAST_CLUSTERS = 5
+"""Clusters of a kind that there must be: what fewer say of their spread is worth nothing."""
+
+AT_A_TIME = 500
+"""Draws whose weights are held at a time: memory stays flat in the number of draws."""
+
+
+@dataclass(frozen=True)
+class MeanError:
+    """How well means are known.
+
+    Attributes
+    ----------
+    variance : ndarray, shape (m,)
+        Of each mean.
+    freedom : ndarray, shape (m,)
+        Degrees of freedom of that variance (Satterthwaite).
+    """
+
+    variance: FloatArray
+    freedom: FloatArray
+
+
+def mean_error(values: FloatArray, clusters: Clusters) -> MeanError:
+    """Estimate the variance of the mean of each column over crossed clusters.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, m)
+        One row for each profile.
+    clusters : mapping of str to ndarray of int, shape (n,)
+        By kind, which cluster a row is of, numbered from 0. A kind with a cluster for each row says nothing
+        and is left out.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than `LEAST_CLUSTERS` rows, or clusters of a kind.
+
+    Notes
+    -----
+    ``y = mean + one random effect for each kind + noise``. Expected sums of squares are linear in the
+    components (Searle, Casella & McCulloch 1992, section 5.3); a negative solution is set to nought.
+    """
+    n = len(values)
+    kinds = _kinds(clusters, n)
+    sizes = {kind: np.bincount(ids).astype(float) for kind, ids in kinds.items()}
+    for count, what in [(n, "profiles"), *((len(size), f"different {kind}s") for kind, size in sizes.items())]:
+        if count < LEAST_CLUSTERS:
+            raise TooFewObservations(f"{count} {what} are too few; at least {LEAST_CLUSTERS} are needed")
+    names = list(kinds)
+    # what each component adds to each sum of squares beyond that of the mean
+    of_mean = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
+    expected = [np.array([*(float(n) for _ in names), float(n)]) - of_mean]
+    observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
+    for kind in names:
+        row = [
+            float(n)
+            if other == kind
+            else float(np.sum(_crossed(kinds[kind], kinds[other]) ** 2 / sizes[kind][:, None]))
+            for other in names
+        ]
+        expected.append(np.array([*row, float(len(sizes[kind]))]) - of_mean)
+        sums = np.stack([np.bincount(kinds[kind], weights=column) for column in values.T], axis=1)
+        observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
+    components = _solved(np.array(expected), np.stack(observed))
+    shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
+    freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
+    parts = components * shares[:, None]
+    variance = parts.sum(axis=0)
+    degrees = np.divide(
+        variance**2,
+        (parts**2 / freedom[:, None]).sum(axis=0),
+        out=np.full(len(variance), float(n - 1)),
+        where=variance > 0,
+    )
+    return MeanError(variance, degrees)
+
+
+def mean_draws(values: FloatArray, clusters: Clusters, rng: np.random.Generator, draws: int) -> FloatArray:
+    """Draw the means of the columns: their sizes by `mean_error`, their shape and correlation by resampling.
+
+    Parameters
+    ----------
+    values, clusters
+        As for `mean_error`, with the same errors.
+    rng : Generator
+        Draws Dirichlet weights for the clusters of every kind, and the tails.
+    draws : int
+        Number of draws.
+
+    Returns
+    -------
+    ndarray, shape (draws, m)
+    """
+    error, n = mean_error(values, clusters), len(values)
+    kinds = _kinds(clusters, n) or {"row": np.arange(n)}
+    drawn = np.concatenate([_weights(kinds, rng, some) @ values for some in _chunks(draws)])
+    centre = values.mean(axis=0)
+    away = drawn - drawn.mean(axis=0)
+    spread = away.std(axis=0)
+    size = np.divide(np.sqrt(error.variance), spread, out=np.zeros_like(spread), where=spread > 0)
+    uniform = rng.random(draws)
+    tails = np.stack([_tail(uniform, freedom) for freedom in error.freedom], axis=1)
+    return np.asarray(centre + away * size * tails)
+
+
+def _kinds(clusters: Clusters, rows: int) -> dict[str, NDArray[np.int64]]:
+    """Number the clusters that say something anew, without gaps."""
+    kept = {}
+    for kind, ids in clusters.items():
+        _, numbered = np.unique(ids, return_inverse=True)
+        if numbered.max(initial=0) + 1 < rows:
+            kept[kind] = numbered
+    return kept
+
+
+def _crossed(one: NDArray[np.int64], other: NDArray[np.int64]) -> FloatArray:
+    """Count the rows in each combination of two kinds."""
+    table = np.zeros((int(one.max()) + 1, int(other.max()) + 1))
+    np.add.at(table, (one, other), 1)
+    return table
+
+
+def _solved(expected: FloatArray, observed: FloatArray) -> FloatArray:
+    """Solve for components that are not negative, shape (components, m)."""
+    from scipy.optimize import nnls
+
+    return np.stack([nnls(expected, column)[0] for column in observed.T], axis=1)
+
+
+def _weights(kinds: Mapping[str, NDArray[np.int64]], rng: np.random.Generator, draws: int) -> FloatArray:
+    weights: FloatArray = np.ones((draws, 1))
+    for ids in kinds.values():
+        weights = weights * rng.dirichlet(np.ones(int(ids.max()) + 1), draws)[:, ids]
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _tail(uniform: FloatArray, freedom: float) -> FloatArray:
+    """Turn normal draws into Student's: ``sqrt(f / chi2_f)``, by the same uniforms for every column."""
+    from scipy.special import chdtri
+
+    return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)))
+
+
+def _chunks(draws: int) -> list[int]:
+    return [min(AT_A_TIME, draws - start) for start in range(0, draws, AT_A_TIME)]

@@ -1,0 +1,204 @@
+"""How far two samples of numbers are from each other, whatever shape they have.
+
+They stand beside the Gaussian divergence, which knows a mean and a spread only and so misses an output
+that has split in two.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+
+FloatArray = NDArray[np.float64]
+
+NEIGHBOURS = 5
+"""Which nearest neighbour measures a density: more are steadier, fewer see finer detail."""
+
+
+class NoOverlap(EvidenceError):
+    """One sample repeats a value that the other never has, so that no finite divergence exists."""
+
+    code = "no-overlap"
+
+
+def as_sample(values: ArrayLike, least: int = 1) -> FloatArray:
+    """Check a sample of numbers.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Finite numbers.
+    least : int
+        How many there must be.
+
+    Raises
+    ------
+    OutOfBounds
+        If the values are no row of numbers.
+    TooFewObservations
+        If there are fewer than `least`.
+    EvidenceError
+        If one is not finite.
+    """
+    sample = np.asarray(values, dtype=float)
+    if sample.ndim != 1:
+        raise OutOfBounds(f"a sample is a row of numbers, not an array of shape {sample.shape}")
+    if sample.size < least:
+        raise TooFewObservations(f"{sample.size} values are too few; at least {least} are needed")
+    if not np.isfinite(sample).all():
+        raise EvidenceError(f"{int((~np.isfinite(sample)).sum())} of {sample.size} values are not finite numbers")
+    return sample
+
+
+def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
+    """Check that two samples can be pairs.
+
+    Raises
+    ------
+    OutOfBounds
+        If they are not equally long.
+    """
+    if x.shape != y.shape:
+        raise OutOfBounds(f"pairs need two samples of one length, not of {x.size} and {y.size} values")
+
+
+def wasserstein(x: ArrayLike, y: ArrayLike) -> float:
+    """Wasserstein-1 distance: how far values must move, on average, to make one sample of the other.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,), (m,)
+        Samples, in any order.
+
+    Returns
+    -------
+    float
+        ``integral |F - G|``, in the units of the samples.
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If a sample is empty, or holds a number that is not finite.
+    """
+    steps = _steps(as_sample(x), as_sample(y))
+    return float(np.abs(steps.gaps) @ steps.widths)
+
+
+def energy_distance(x: ArrayLike, y: ArrayLike) -> float:
+    """Energy distance, ``sqrt(2 integral (F - G)**2)``, a metric between distributions.
+
+    Parameters
+    ----------
+    x, y
+        As for `wasserstein`, with the same errors.
+
+    Returns
+    -------
+    float
+        In units of the square root of the samples' own; the square is
+        ``2 E|X - Y| - E|X - X'| - E|Y - Y'|``.
+
+    References
+    ----------
+    .. [1] Székely & Rizzo (2013), "Energy statistics: a class of statistics based on distances",
+       J. Stat. Plan. Inference 143.
+    """
+    steps = _steps(as_sample(x), as_sample(y))
+    return math.sqrt(2 * float(steps.gaps**2 @ steps.widths))
+
+
+def knn_kl(x: ArrayLike, y: ArrayLike, neighbours: int = NEIGHBOURS) -> float:
+    """Estimate the divergence D(x || y) of densities of any shape from distances to near neighbours.
+
+    The density of a sample at a point is read off the distance to its k-th nearest value there, so the
+    divergence is the mean over x of ``log(distance in y / distance in x)``.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        Pairs. A value's own partner is left out as the value itself is, or outputs that did not change
+        would be their own neighbours; of independent samples it costs one value.
+    neighbours : int
+        Which neighbour, k.
+
+    Returns
+    -------
+    float
+        In nats. Like every unbiased estimate of a divergence it may be negative near zero; it is exactly
+        zero where each pair is equal. Far apart it is too low (2.0 is seen as 1.7 at n = 500).
+
+    Raises
+    ------
+    TooFewObservations
+        If there are not two values more than neighbours.
+    NoOverlap
+        If x repeats a value, as often as it has no density there, that y does not have.
+    OutOfBounds
+        If the samples are of different lengths, or there is no neighbour.
+
+    Notes
+    -----
+    Repeated values have no density: the distance to a neighbour is zero. What the divergence is made of
+    at such a point is the ratio of probabilities, so the ratio of shares stands there; of discrete samples
+    the estimate is the divergence of their shares. No noise is added: the result would depend on its size.
+
+    References
+    ----------
+    .. [1] Pérez-Cruz (2008), "Kullback-Leibler divergence estimation of continuous distributions", ISIT.
+    .. [2] Wang, Kulkarni & Verdú (2009), "Divergence estimation for multidimensional densities via
+       k-nearest-neighbor distances", IEEE Trans. Inf. Theory 55.
+    """
+    if neighbours < 1:
+        raise OutOfBounds(f"the neighbour is the first or a later one, not number {neighbours}")
+    first, second = as_sample(x, neighbours + 2), as_sample(y, neighbours + 2)
+    check_paired(first, second)
+    ordered_x, ordered_y = np.sort(first), np.sort(second)
+    in_x = _distance_to_neighbour(ordered_x, first, np.zeros_like(first), neighbours)
+    in_y = _distance_to_neighbour(ordered_y, first, np.abs(second - first), neighbours)
+    repeated = (in_x == 0) | (in_y == 0)
+    smooth = np.log(in_y[~repeated]) - np.log(in_x[~repeated])
+    held_x, held_y = _held(ordered_x, first[repeated]), _held(ordered_y, first[repeated])
+    if (held_y == 0).any():
+        value = float(first[repeated][held_y == 0][0])
+        raise NoOverlap(
+            f"{value:.6g} came {int((first == value).sum())} times of {first.size} on one side and never on the "
+            "other, so no finite divergence exists; the Wasserstein and the energy distance do"
+        )
+    return float(smooth.sum() + np.log(held_x / held_y).sum()) / first.size
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Where two distribution functions differ: by how much, and over what width; both shape (n + m - 1,)."""
+
+    gaps: FloatArray
+    widths: FloatArray
+
+
+def _steps(x: FloatArray, y: FloatArray) -> _Steps:
+    places = np.sort(np.concatenate([x, y]))
+    below = places[:-1]
+    under_x = np.searchsorted(np.sort(x), below, side="right") / x.size
+    under_y = np.searchsorted(np.sort(y), below, side="right") / y.size
+    return _Steps(under_x - under_y, np.diff(places))
+
+
+def _distance_to_neighbour(ordered: FloatArray, points: FloatArray, left_out: FloatArray, k: int) -> FloatArray:
+    """Distance from each point to its k-th neighbour, without one value at the distance `left_out`."""
+    # the k + 1 nearest lie among the k + 1 values on either side
+    places = np.searchsorted(ordered, points)[:, None] + np.arange(-k - 1, k + 1)
+    outside = (places < 0) | (places >= ordered.size)
+    distances = np.abs(ordered[np.clip(places, 0, ordered.size - 1)] - points[:, None])
+    distances[outside] = np.inf
+    distances.sort(axis=1)
+    return np.asarray(np.where(left_out <= distances[:, k - 1], distances[:, k], distances[:, k - 1]))
+
+
+def _held(ordered: FloatArray, points: FloatArray) -> NDArray[np.int64]:
+    """How often an ordered sample holds each point."""
+    return np.asarray(np.searchsorted(ordered, points, side="right") - np.searchsorted(ordered, points))

@@ -1,0 +1,155 @@
+"""Two-alternative forced choice in a space of vectors: where the observer cannot tell (P1).
+
+The observer is shown ``q = (1 - a) c1 + a c2 + w o``, a mixture of two cues with a concept, and chooses
+the cue with the larger cosine. The length of q cancels, so the level a at which both are as near, the
+point of subjective equality (PSE), has a closed form (METHODS section 4).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import NoTransition, OutOfBounds, TooFewObservations, ZeroVariance
+from assay.model import Interval
+
+JND_75 = 0.6744897501960817
+"""Standard normal quantile of .75: from 50 % to 75 % of a cumulative normal curve, in its sds."""
+
+NORMAL_975 = 1.959963984540054
+"""Standard normal quantile of .975."""
+
+DRAWS = 2000
+SAME = 1e-12
+"""Cosine of two cues is taken to be 1 where it misses 1 by less: they point the same way."""
+
+FARTHEST = 1e6
+"""Points beyond are none: beside such a concept no mixture of the cues matters."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What replicates say of one concept, all in shares of the second cue.
+
+    Attributes
+    ----------
+    pse : Interval
+        Mean of the replicates, with the 95 % interval of a bootstrap over cue pairs.
+    jnd : float
+        Standard deviation of the replicates (P1).
+    jnd_75 : float
+        Distance from 50 % to 75 % on a cumulative normal curve: .6745 sd.
+    curve : tuple of float
+        Share of replicates that choose the second cue at each level: the psychometric curve.
+    """
+
+    pse: Interval
+    jnd: float
+    jnd_75: float
+    curve: tuple[float, ...]
+
+
+def indifference_points(
+    first: ArrayLike, second: ArrayLike, concepts: ArrayLike, *, weight: float = 1.0
+) -> NDArray[np.float64]:
+    """Find the level of mixing at which each concept is as near to one cue as to the other.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (pairs, dims)
+        Vectors of the cues; row by row one pair.
+    concepts : array_like, shape (words, dims)
+        Vectors of the concepts.
+    weight : float
+        Weight of the concept beside the mixture.
+
+    Returns
+    -------
+    ndarray, shape (pairs, words)
+        Share of the second cue, unclipped. Below 1/2: less of the second cue is needed to choose it,
+        so the concept leans to it.
+
+    Raises
+    ------
+    ZeroVariance
+        If a cue is the zero vector.
+    NoTransition
+        If the cues of a pair point the same way, or a concept is a million times as long as they are, so
+        that no mixture changes the answer.
+
+    References
+    ----------
+    .. [1] "Artificial mental phenomena" (FAT* 2020), the two-alternative forced choice task.
+    """
+    one, other, said = (np.asarray(each, dtype=float) for each in (first, second, concepts))
+    if one.shape != other.shape or one.ndim != 2 or said.ndim != 2 or one.shape[1] != said.shape[1]:
+        raise OutOfBounds(f"cues {one.shape} and {other.shape} and concepts {said.shape} do not fit each other")
+    lengths = np.linalg.norm(one, axis=1), np.linalg.norm(other, axis=1)
+    if (empty := np.flatnonzero((lengths[0] == 0) | (lengths[1] == 0))).size:
+        raise ZeroVariance(f"a cue of pair {int(empty[0]) + 1} is the zero vector and has no direction")
+    axis = other / lengths[1][:, None] - one / lengths[0][:, None]
+    along = np.einsum("pd,pd->p", other - one, axis)  # (|c1| + |c2|) (1 - cos)
+    if (same := np.flatnonzero(along <= SAME * (lengths[0] + lengths[1]))).size:
+        raise NoTransition(f"the cues of pair {int(same[0]) + 1} point the same way: no mixture changes the answer")
+    leaning = np.einsum("pd,pd->p", one, axis)[:, None] + weight * (axis @ said.T)
+    points = -leaning / along[:, None]
+    if (beyond := np.argwhere(~(np.abs(points) <= FARTHEST))).size:
+        pair, word = (int(place) + 1 for place in beyond[0])
+        raise NoTransition(f"beside concept {word} the cues of pair {pair} are so short that no mixture matters")
+    return np.asarray(points)
+
+
+def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, levels: ArrayLike) -> Subject:
+    """Summarise the replicates of one concept.
+
+    Parameters
+    ----------
+    points : array_like, shape (clusters, replicates)
+        Points of subjective equality; a cluster holds replicates that share a cue pair, which are no
+        independent evidence, so clusters are resampled. Where there is one cluster, replicates are; where
+        there is one replicate, its standard error is the spread of `moved`.
+    moved : array_like, shape (clusters, more replicates)
+        Points under what stands for another training corpus (halves of the dimensions); their spread is
+        the JND (nothing is known of it where there is one) and their distribution the psychometric curve.
+    rng : Generator
+        Draws the samples.
+    levels : array_like, shape (m,)
+        Levels at which the psychometric curve is given.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are no replicates.
+
+    Notes
+    -----
+    Resampled means vary ``(n - 1) / n`` as much as means do, and a spread known from n clusters has
+    Student's tails; both are put right, or intervals from P1's eight pairs would hold .88 instead of .95.
+    The spread of what halves of a sample give is the standard error of what the whole gives: the jackknife
+    that deletes one half. With one replicate and no halves the interval is the point itself.
+    """
+    table = np.atleast_2d(np.asarray(points, dtype=float))
+    if table.size == 0:
+        raise TooFewObservations("no replicate has a point of subjective equality")
+    clusters = table.mean(axis=1) if len(table) > 1 else table[0]
+    every = np.asarray(moved, dtype=float).ravel()
+    spread = float(every.std(ddof=1)) if every.size > 1 else 0.0
+    curve = (every[:, None] <= np.asarray(levels, dtype=float)).mean(axis=0)
+    if clusters.size > 1:
+        pse = _mean_interval(clusters, rng)
+    else:
+        pse = Interval(float(clusters[0]), *(float(clusters[0]) + side * NORMAL_975 * spread for side in (-1, 1)))
+    return Subject(pse, spread, JND_75 * spread, tuple(curve.tolist()))
+
+
+def _mean_interval(values: NDArray[np.float64], rng: np.random.Generator, level: float = 0.95) -> Interval:
+    centre, n = float(values.mean()), len(values)
+    from scipy.special import chdtri
+
+    away = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
+    tails = np.sqrt((n - 1) / chdtri(n - 1, rng.random(DRAWS)))
+    low, high = np.quantile(centre + away * math.sqrt(n / (n - 1)) * tails, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(centre, float(low), float(high), level)

@@ -1,0 +1,74 @@
+"""Sets of word vectors: checked once, scaled to unit length, and their cosines."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+
+FloatArray = NDArray[np.float64]
+
+
+def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | None = None) -> FloatArray:
+    """Check a set of word vectors.
+
+    Parameters
+    ----------
+    vectors : array_like, shape (words, dims)
+        Finite numbers.
+    what : str
+        What the set is called where it is refused (``"the first targets"``).
+    least : int
+        How many vectors there must be.
+    dims : int, optional
+        How long they must be.
+
+    Returns
+    -------
+    ndarray of float64, shape (words, dims)
+
+    Raises
+    ------
+    OutOfBounds
+        If it is no matrix, or the vectors are not `dims` long.
+    TooFewObservations
+        If there are fewer than `least`.
+    EvidenceError
+        If a number is not finite.
+    """
+    matrix = np.asarray(vectors, dtype=float)
+    if matrix.ndim != 2:
+        raise OutOfBounds(f"{what} must be a matrix with a row for each word, not an array of shape {matrix.shape}")
+    if len(matrix) < least:
+        raise TooFewObservations(f"{what} hold {len(matrix)} vectors; at least {least} are needed")
+    if dims is not None and matrix.shape[1] != dims:
+        raise OutOfBounds(f"{what} have vectors of {matrix.shape[1]} numbers where others have {dims}")
+    if not (finite := np.isfinite(matrix).all(axis=1)).all():
+        raise EvidenceError(f"{int((~finite).sum())} of the {len(matrix)} vectors of {what} hold numbers not finite")
+    return matrix
+
+
+def unit_vectors(vectors: ArrayLike, what: str = "the words") -> FloatArray:
+    """Scale vectors to length one.
+
+    Parameters
+    ----------
+    vectors, what
+        As for `as_vectors`, with the same errors.
+
+    Raises
+    ------
+    EvidenceError
+        Also if a vector is all zero: it has no direction.
+    """
+    matrix = as_vectors(vectors, what)
+    # by the largest number first: squares of very large or small ones leave the range of floats
+    largest = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)
+    if not (directed := largest > 0).all():
+        raise EvidenceError(
+            f"{int((~directed).sum())} of the {len(matrix)} vectors of {what} are all zero and have no direction; "
+            "leave those words out"
+        )
+    scaled = matrix / largest
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True), dtype=float)
