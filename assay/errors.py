@@ -9,6 +9,7 @@
     │   └── BadDistribution                    shares that are not a distribution over the values
     ├── EvidenceError                          a result, not a crash -> the job ends *inconclusive*
     │   ├── TooFewObservations                 nothing, or too little, to compute from
+    │   ├── ZeroVariance                       every value is the same, so nothing can be held against its spread
     │   └── NoTransition                       every answer is the same, so no finite answer exists
     └── RecordError                            a recording that does not belong to the experiment
         └── RecordIncomplete                   a replay needs a reply that was never recorded
@@ -79,6 +80,12 @@ class TooFewObservations(EvidenceError):
     """Nothing, or too little, was observed to compute from."""
 
     code = "too-few-observations"
+
+
+class ZeroVariance(EvidenceError):
+    """Every value is the same, so that nothing can be held against its spread."""
+
+    code = "zero-variance"
 
 
 class NoTransition(EvidenceError):

@@ -21,6 +21,9 @@ from assay.model import Ask, Finding, Kind, Observation, Probe, Reply
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
 """Yields batches of probes, is sent their replies in order, returns a finding."""
 
+BUDGET = "budget-exhausted"
+"""Failure code of a probe that `max_calls` or the deadline did not allow."""
+
 REMEMBERED_ASKS = 20_000
 """Questions whose answers a session keeps to recognise a repetition (bounds its memory)."""
 

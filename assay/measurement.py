@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.blocks import BlockWriter, NeutralWriter, Text
 from assay.catalog import languages
+from assay.experiment import BUDGET
 from assay.model import Component, Evidence, Finding, Interval, Letter, Probabilities, Reason
 from assay.published_rules import adjust, analyse_blocks
 from assay.statistics.published import Reading as PublishedReading
@@ -29,9 +30,6 @@ from assay.two_step import (
     sensitivity,
     transitions_as_json,
 )
-
-BUDGET = "budget-exhausted"
-"""Failure code of a probe that `max_calls` or the deadline did not allow."""
 
 EXAMPLES_A_SORT = 3
 """Texts of each sort (changed, unusable, kept …) kept for the report."""

@@ -49,10 +49,52 @@ class Translate:
     asks: ClassVar[str] = "translate"
 
 
-Ask = Translate
+Field = str | int | float | bool | None
+"""A cell of a record."""
+
+Record = tuple[tuple[str, Field], ...]
+"""A row of a table: names with their cells, in the table's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classify:
+    """Say which class a text or a record belongs to.
+
+    The reply's value is ``{"label": str or None, "scores": {label: probability} or None}``; one of
+    them is there. Where scores are, they are in [0, 1]; they sum to one unless several labels may hold.
+    """
+
+    given: str | Record
+
+    asks: ClassVar[str] = "classify"
+
+
+@dataclass(frozen=True, slots=True)
+class Regress:
+    """Give a number for a text or a record. The reply's value is a finite float."""
+
+    given: str | Record
+
+    asks: ClassVar[str] = "regress"
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Give a vector for `text`. The reply's value is a list of finite floats, as long for every text.
+
+    `model` names one of several models of a service; empty is the one its settings name.
+    """
+
+    text: str
+    model: str = ""
+
+    asks: ClassVar[str] = "embed"
+
+
+Ask = Translate | Classify | Regress | Embed
 """One kind of question per kind of service; `asks` names it in a recording."""
 
-ASKS: Mapping[str, type[Ask]] = {Translate.asks: Translate}
+ASKS: Mapping[str, type[Ask]] = {each.asks: each for each in (Translate, Classify, Regress, Embed)}
 
 
 def ask_as_json(ask: Ask) -> dict[str, Any]:
@@ -62,8 +104,15 @@ def ask_as_json(ask: Ask) -> dict[str, Any]:
 
 def ask_from_json(written: Mapping[str, Any]) -> Ask:
     """Read a question that `ask_as_json` wrote."""
-    fields = dict(written)
+    fields: dict[str, Any] = {
+        name: _as_record(value) if isinstance(value, list) else value for name, value in written.items()
+    }
     return ASKS[fields.pop("asks")](**fields)
+
+
+def _as_record(written: list[list[Any]]) -> Record:
+    """Read a record, which JSON knows as a list of pairs."""
+    return tuple((name, cell) for name, cell in written)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from assay.aggregation import (
 )
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Rating, Reason
 
-METHODOLOGY_VERSION = "1.0.0"
+METHODOLOGY_VERSION = "1.1.0"
 """Changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:103744e07e28ece7e27c3676bd101898d694272fe10921c38f7e05be840e2124"
+METHODOLOGY_DIGEST = "sha256:31aef853ec1e57f415372e22d547622adbd16c5c1fcd4399980267c09442df68"
 """Digest of ``docs/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
 
 

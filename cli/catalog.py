@@ -1,4 +1,4 @@
-"""`assay methods|attributes|protocols`: what can be asked."""
+"""`assay methods|attributes|specifications|protocols`: what can be asked."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.catalog import attribute, attributes, construction, constructions
+from assay.catalog.shipped import specifications
 from assay.methods import METHODS, method_name
 from workers.targets import protocols
 
@@ -23,7 +24,8 @@ def show_methods() -> None:
         table = Table("field", "default", box=None, padding=(0, 2))
         for each in fields(kind):
             if each.name != "method":
-                table.add_row(each.name, "(required)" if each.default is MISSING else _shown(each.default))
+                required = each.default is MISSING and each.default_factory is MISSING
+                table.add_row(each.name, "(required)" if required else _shown(each.default))
         console.print(table)
     console.print(f"templates: {', '.join(constructions())}")
 
@@ -35,6 +37,15 @@ def show_attributes() -> None:
         one = attribute(name)
         carriers = [each for each in constructions() if construction(each).supports(one)]
         table.add_row(name, ", ".join(one.value_names), ", ".join(carriers), one.source)
+    console.print(table)
+
+
+def show_specifications() -> None:
+    """Print every word list that is shipped, with where its words come from."""
+    table = Table("specification", "for", "about", "title", "source")
+    for one in specifications().values():
+        method = {"choices": "forced-choice"}.get(one.kind, one.kind)
+        table.add_row(one.name, method, one.words.attribute, one.title, one.citation)
     console.print(table)
 
 

@@ -106,11 +106,17 @@ def migrate(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
 @app.command()
 def rate(
     file: Annotated[Path | None, typer.Argument(help="A TOML file with the tables [target] and [experiment].")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="translator, classifier, regressor or embedder. [default: translator]")
+    ] = None,
     protocol: Annotated[str | None, typer.Option(help="How the service speaks; see `assay protocols`.")] = None,
     url: Annotated[str | None, typer.Option(help="Its address, e.g. http://127.0.0.1:5000.")] = None,
     name: Annotated[str | None, typer.Option(help="What to call it in the report.")] = None,
-    method: Annotated[str | None, typer.Option(help="See `assay methods`. [default: round-trip]")] = None,
+    method: Annotated[str | None, typer.Option(help="See `assay methods`. [default: by kind]")] = None,
     attribute: Annotated[str | None, typer.Option(help="See `assay attributes`. [default: gender]")] = None,
+    specification: Annotated[
+        str | None, typer.Option(help="Words of embedding methods; see `assay specifications`. [default: by attribute]")
+    ] = None,
     language: Annotated[list[str] | None, typer.Option(help="Middle or target language. Repeatable.")] = None,
     template: Annotated[list[str] | None, typer.Option(help="Sentence construction, or 'all'. Repeatable.")] = None,
     setting: Annotated[list[str] | None, typer.Option(help="key=value of the protocol's settings. Repeatable.")] = None,
@@ -138,11 +144,13 @@ def rate(
 
     asked = Asked(
         file=file,
+        kind=kind,
         protocol=protocol,
         url=url,
         name=name,
         method=method,
         attribute=attribute,
+        specification=specification,
         languages=tuple(language or ()),
         templates=tuple(template or ()),
         settings=tuple(setting or ()),
@@ -156,11 +164,23 @@ def rate(
 
 
 @app.command()
+def compare(
+    before: Annotated[Path, typer.Argument(help="A rating as JSON, as `assay rate --json` prints it.")],
+    after: Annotated[Path, typer.Argument(help="Another, of the same words.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+) -> None:
+    """Compare two ratings by association, such as before and after debiasing, by every word."""
+    from cli.compare import compare_files
+
+    compare_files(before, after, as_json=as_json)
+
+
+@app.command()
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the agency and the services up afterwards.")] = False,
     reports: Annotated[Path | None, typer.Option(help="Folder for the html reports.")] = None,
 ) -> None:
-    """Rate translation services whose bias is known, over the real API, and show the table."""
+    """Rate services of every kind whose bias is known, over the real API, and show the table."""
     from cli.demo import run_demo
 
     raise typer.Exit(run_demo(keep=keep, reports=reports))
@@ -234,6 +254,14 @@ def attributes() -> None:
     from cli.catalog import show_attributes
 
     show_attributes()
+
+
+@app.command()
+def specifications() -> None:
+    """List the word lists that embedding methods take, with their sources."""
+    from cli.catalog import show_specifications
+
+    show_specifications()
 
 
 @app.command()

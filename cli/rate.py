@@ -19,6 +19,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from assay.catalog import attribute, construction, constructions
 from assay.certificate import digest_of
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.methods import check_kind, fit_to, usual_method
+from assay.model import Kind
 from assay.reports import FORMATS, render, terminal
 from cli.exits import Exit
 from cli.logs import configure_logs
@@ -51,11 +53,13 @@ class Asked:
     """The options of `assay rate`; what is given on the command line outranks the file."""
 
     file: Path | None = None
+    kind: str | None = None
     protocol: str | None = None
     url: str | None = None
     name: str | None = None
     method: str | None = None
     attribute: str | None = None
+    specification: str | None = None
     languages: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
@@ -110,7 +114,8 @@ def _request(asked: Asked) -> dict[str, Any]:
     written = _read(asked.file) if asked.file else {}
     target = dict(written.get("target", {}))
     experiment = dict(written.get("experiment", {}))
-    target.update({key: value for key, value in (("protocol", asked.protocol), ("base_url", asked.url)) if value})
+    given = (("kind", asked.kind), ("protocol", asked.protocol), ("base_url", asked.url))
+    target.update({key: value for key, value in given if value})
     if "protocol" not in target:
         raise SpecificationError("say how the service speaks: --protocol NAME (see `assay protocols`), or a FILE.toml")
     target.setdefault("kind", "translator")
@@ -118,12 +123,15 @@ def _request(asked: Asked) -> dict[str, Any]:
     target["settings"] = {**target.get("settings", {}), **_settings(asked.settings)}
     if asked.secret:
         target["secret"] = asked.secret
-    experiment["method"] = asked.method or experiment.get("method", "round-trip")
-    experiment["attribute"] = asked.attribute or experiment.get("attribute", "gender")
+    experiment["method"] = asked.method or experiment.get("method") or _usual_method(target["kind"])
+    if asked.attribute or not {"attribute", "specification", "words"} & {*experiment, *_named(asked)}:
+        experiment["attribute"] = asked.attribute or "gender"
+    if asked.specification:
+        experiment["specification"] = asked.specification
     if asked.languages:
         experiment["languages"] = list(asked.languages)
     if asked.templates:
-        experiment["templates"] = _templates(asked.templates, experiment["attribute"])
+        experiment["templates"] = _templates(asked.templates, experiment.get("attribute", "gender"))
     request = {
         "target": target,
         "experiment": experiment,
@@ -135,6 +143,20 @@ def _request(asked: Asked) -> dict[str, Any]:
         if type(request[name]) is not int or not least <= request[name] <= most:
             raise OutOfBounds(f"{name} must be a whole number from {least} to {most}, not {request[name]!r}", name)
     return request
+
+
+def _named(asked: Asked) -> set[str]:
+    return {"specification"} if asked.specification else set()
+
+
+def _usual_method(kind: Any) -> str:
+    """Name the method for a kind of service where none is asked for."""
+    if kind not in set(Kind):
+        raise UnknownName("kind of service", str(kind), tuple(Kind), "target.kind")
+    method = usual_method(Kind(kind))
+    if method is None:
+        raise SpecificationError(f"no method here rates a {kind} yet", "target.kind")
+    return method
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -203,6 +225,8 @@ def _format_for(report: Path) -> str:
 def _run(request: Mapping[str, Any], settings: Settings, *, show_progress: bool) -> tuple[Job, dict[str, Any] | None]:
     """Put the request through a job of its own database, and read the rating back."""
     method = parse_method(request["experiment"])
+    check_kind(method, Kind(request["target"]["kind"]))
+    method = fit_to(method, Kind(request["target"]["kind"]))
     target = {key: value for key, value in request["target"].items() if key != "secret"}
     check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
     migrate.upgrade(settings.resolved_database_url)

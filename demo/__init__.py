@@ -1,23 +1,30 @@
 """Services whose bias is known, to see Assay at work and to test it against the truth.
 
 `tongue` is a made-up language, `pronouns` finds and replaces pronouns, `behaviours` are known
-biases made of the two, `ills` are services that do not work as they should, `server` speaks the
-LibreTranslate protocol for all of them, and `apertium` starts a real translator.
+biases made of the two, and `ills` are services that do not work as they should; they translate, and
+speak LibreTranslate's `protocol`. `embedders`, `sentiments` and `wages` predict with a `known` bias and
+speak the `interfaces` of such services. `real` systems do so too, and `apertium` starts a real
+translator. `server` serves all of them.
 """
 
 from demo.apertium import Apertium
 from demo.behaviours import BEHAVIOURS, Behaviour, behaviour
 from demo.ills import ILLS, Ill, Tuning
+from demo.known import PREDICTORS, predictor
+from demo.predictors import Predictor
 from demo.server import DemoServer, create_demo
 
 __all__ = [
     "BEHAVIOURS",
     "ILLS",
+    "PREDICTORS",
     "Apertium",
     "Behaviour",
     "DemoServer",
     "Ill",
+    "Predictor",
     "Tuning",
     "behaviour",
     "create_demo",
+    "predictor",
 ]

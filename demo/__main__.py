@@ -1,4 +1,4 @@
-"""Run the demo services until interrupted: ``python -m demo --port 5000``."""
+"""Run the demo services until interrupted: ``python -m demo --port 5000``, with real systems by their names."""
 
 from __future__ import annotations
 
@@ -6,23 +6,56 @@ import argparse
 import contextlib
 import sys
 import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from demo.behaviours import BEHAVIOURS
 from demo.ills import ILLS
+from demo.known import PREDICTORS
+from demo.predictors import Predictor
+from demo.real import DATA, REAL, NotInstalled, load
+from demo.real.tables import DataAbsent
 from demo.server import DemoServer
 
 
 def main() -> None:
     """Serve on 127.0.0.1 and say what is there."""
-    parser = argparse.ArgumentParser(prog="python -m demo", description="Translation services whose bias is known.")
-    parser.add_argument("--port", type=int, default=5000, help="port on 127.0.0.1; 0 takes a free one (default: 5000)")
-    with DemoServer(parser.parse_args().port) as server, contextlib.suppress(KeyboardInterrupt):
-        for one in BEHAVIOURS.values():
-            sys.stdout.write(f"{server.url(one.name):45}  {one.letter or '-':12}  {one.summary}\n")
-        for ill in ILLS.values():
-            sys.stdout.write(f"{server.url(ill.name):45}  {ill.letter or ill.end:12}  {ill.summary}\n")
+    asked = _parser().parse_args()
+    try:
+        real = [load(name, asked.data) for name in dict.fromkeys(asked.real)]
+    except (NotInstalled, DataAbsent) as absent:
+        sys.exit(f"python -m demo: {absent}")
+    with DemoServer(asked.port, real=real) as server, contextlib.suppress(KeyboardInterrupt):
+        sys.stdout.writelines(f"{line}\n" for line in _shown(server, real))
         sys.stdout.flush()
         threading.Event().wait()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m demo", description="Services whose bias is known, and real ones beside them."
+    )
+    parser.add_argument("real", nargs="*", metavar="NAME", type=_real, help=f"real systems: {', '.join(REAL)}")
+    parser.add_argument("--port", type=int, default=5000, help="port on 127.0.0.1; 0 takes a free one (default: 5000)")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="folder of public data (default: shared/data beside the checkout)"
+    )
+    return parser
+
+
+def _real(name: str) -> str:
+    if name not in REAL:
+        raise argparse.ArgumentTypeError(f"no real system is called {name!r}; known: {', '.join(REAL)}")
+    return name
+
+
+def _shown(server: DemoServer, real: Sequence[Predictor]) -> Iterator[str]:
+    for one in BEHAVIOURS.values():
+        yield f"{server.url(one.name):45}  {one.letter or '-':12}  {one.summary}"
+    for ill in ILLS.values():
+        yield f"{server.url(ill.name):45}  {ill.letter or ill.end:12}  {ill.summary}"
+    for each in (*PREDICTORS.values(), *real):
+        yield f"{server.url(each.name):45}  {each.letter or '-':12}  {each.summary}"
 
 
 if __name__ == "__main__":

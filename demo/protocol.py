@@ -1,4 +1,7 @@
-"""The LibreTranslate protocol, as far as a translator needs it: orders in, answers out."""
+"""The LibreTranslate protocol, as far as a translator needs it: orders in, answers out.
+
+Reading a JSON body and refusing a request serve the other protocols, too (`demo.interfaces`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 class BadOrder(Exception):
-    """A request that is no translation order; `status` is what to answer."""
+    """A request that cannot be answered; `status` is what to answer."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -86,6 +89,17 @@ async def read_order(request: Request) -> Order:
     if (source == "en") == (target == "en"):
         raise BadOrder(f"no translation from {source!r} to {target!r}: one of the two must be 'en'")
     return Order(texts, source, target, isinstance(q, list))
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises
+    ------
+    BadOrder
+        If it is none, or too large.
+    """
+    return _json(await _read_body(request))
 
 
 async def _read_body(request: Request) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +18,10 @@ from starlette.routing import Route
 from assay.errors import UnknownName
 from demo.behaviours import BEHAVIOURS, Behaviour, behaviour
 from demo.ills import ILLS, Treatment, Tuning
-from demo.protocol import BadOrder, Order, read_order, refused, spoken
+from demo.interfaces import INTERFACES, Interface
+from demo.known import PREDICTORS, predictor
+from demo.predictors import Predictor
+from demo.protocol import BadOrder, Order, read_json, read_order, refused, spoken
 
 HOST = "127.0.0.1"
 THREAD = "demo-services"
@@ -33,17 +36,22 @@ class DemoDidNotStart(RuntimeError):
     """The demo server did not come up."""
 
 
-def create_demo(tuning: Tuning | None = None) -> Starlette:
+def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) -> Starlette:
     """Make the application: every service under its own name, and a list of them at ``/``.
 
-    A service has ``POST /<name>/translate`` and ``GET /<name>/languages``. Names are those of
-    `BEHAVIOURS`, with any percentage where a name ends in one, and of `ILLS`.
+    A translator has ``POST /<name>/translate`` and ``GET /<name>/languages``. Names are those of
+    `BEHAVIOURS`, with any percentage where a name ends in one, and of `ILLS`. Services that predict are
+    those of `PREDICTORS`, with any amount at the end where there is a family of them; what they
+    speak is in `demo.interfaces`.
 
     Parameters
     ----------
     tuning : Tuning, optional
         How bad the ills are.
+    real : sequence of Predictor
+        Real systems to serve as well (`demo.real.load`).
     """
+    shown = {**PREDICTORS, **{one.name: one for one in real}}
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
 
     async def translate(request: Request) -> Response:
@@ -57,11 +65,15 @@ def create_demo(tuning: Tuning | None = None) -> Starlette:
             return await treat(request, Order((), "en", "en", as_array=True))
         return JSONResponse(spoken())
 
+    async def services(request: Request) -> Response:
+        return _list_services(request, shown)
+
     return Starlette(
         routes=[
-            Route("/", _list_services),
+            Route("/", services),
             Route("/{name}/translate", translate, methods=["POST"]),
             Route("/{name}/languages", languages),
+            *(Route(path, _predicting(interface, shown), methods=["POST"]) for path, interface in INTERFACES.items()),
         ],
         exception_handlers={BadOrder: _bad_order, UnknownName: _unknown_service},
     )
@@ -76,6 +88,8 @@ class DemoServer:
         Port to listen on; 0 takes a free one.
     tuning : Tuning, optional
         How bad the ills are.
+    real : sequence of Predictor
+        Real systems to serve as well (`demo.real.load`).
 
     Raises
     ------
@@ -85,14 +99,14 @@ class DemoServer:
         On entry, if the server does not come up.
     """
 
-    def __init__(self, port: int = 0, tuning: Tuning | None = None) -> None:
-        self._port, self._tuning = port, tuning
+    def __init__(self, port: int = 0, tuning: Tuning | None = None, real: Sequence[Predictor] = ()) -> None:
+        self._port, self._tuning, self._real = port, tuning, tuple(real)
 
     def __enter__(self) -> Self:
         self._socket = socket.create_server((HOST, self._port))
         self._server = _Server(
             uvicorn.Config(
-                create_demo(self._tuning),
+                create_demo(self._tuning, self._real),
                 lifespan="off",
                 ws="none",
                 http="h11",
@@ -126,7 +140,7 @@ class DemoServer:
         return f"http://{HOST}:{self._socket.getsockname()[1]}"
 
     def url(self, name: str) -> str:
-        """Address of one service, as a LibreTranslate base URL."""
+        """Address of one service: the base URL of whatever it speaks."""
         return f"{self.base}/{name}"
 
 
@@ -160,7 +174,18 @@ def _behaving(one: Behaviour) -> Treatment:
     return treat
 
 
-async def _list_services(request: Request) -> JSONResponse:
+def _predicting(interface: Interface, shown: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
+    """Put an interface before the services that predict."""
+
+    async def answer(request: Request) -> Response:
+        name = request.path_params["name"]
+        one = shown[name] if name in shown else predictor(name)
+        return JSONResponse(interface(one, await read_json(request)))
+
+    return answer
+
+
+def _list_services(request: Request, shown: Mapping[str, Predictor]) -> JSONResponse:
     base = str(request.base_url).rstrip("/")
     behaviours = [
         {"name": one.name, "url": f"{base}/{one.name}", "summary": one.summary, "letter": one.letter,
@@ -172,7 +197,14 @@ async def _list_services(request: Request) -> JSONResponse:
          "problem": ill.problem}
         for ill in ILLS.values()
     ]  # fmt: skip
-    return JSONResponse({"protocol": "libretranslate", "behaviours": behaviours, "ills": ills})
+    predictors = [
+        {"name": one.name, "url": f"{base}/{one.name}", "summary": one.summary, "protocols": one.protocols,
+         "kinds": one.kinds, "letter": one.letter, "reasons": one.reasons}
+        for one in shown.values()
+    ]  # fmt: skip
+    return JSONResponse(
+        {"protocol": "libretranslate", "behaviours": behaviours, "ills": ills, "predictors": predictors}
+    )
 
 
 async def _bad_order(_: Request, wrong: Exception) -> Response:

@@ -23,14 +23,23 @@ from service.feed import Feed
 from service.intake import Intake
 from service.meter import Meter
 from service.rates import Rates
-from service.routes import catalog, jobs, keys, meta, ratings, targets
+from service.routes import catalog, jobs, keys, meta, ratings, specifications, targets, uploads
 from service.status import StatusCache
 from store.database import AsyncDatabase
 from store.events import events
 from store.secrets import Vault
 from store.settings import Settings
 
-ROUTERS = (jobs.router, ratings.router, targets.router, catalog.router, keys.router, meta.router)
+ROUTERS = (
+    jobs.router,
+    ratings.router,
+    targets.router,
+    uploads.router,
+    specifications.router,
+    catalog.router,
+    keys.router,
+    meta.router,
+)
 """One for each resource, in the order of the documentation."""
 
 
@@ -95,7 +104,13 @@ def create_app(
     express = Express(
         service.statuses, service.recent.get, anonymous=not settings.keys_required, public_url=settings.public_url
     )
-    app.add_middleware(Exchange, meter=service.meter, max_body_bytes=settings.max_body_bytes, express=express)
+    app.add_middleware(
+        Exchange,
+        meter=service.meter,
+        max_body_bytes=settings.max_body_bytes,
+        express=express,
+        max_upload_bytes=settings.max_upload_bytes,
+    )
     errors.register(app)
     for router in ROUTERS:
         app.include_router(router)

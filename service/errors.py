@@ -19,7 +19,8 @@ from assay.errors import SpecificationError
 from assay.methods import METHODS, method_name
 from service.problems import Problem, phrase, respond
 from service.strict_json import pointer_to
-from store.errors import AlreadyFinished, SecretLost, SecretMoved, StoreUnavailable
+from store.errors import AlreadyFinished, NameTaken, SecretLost, SecretMoved, StoreUnavailable, UploadInUse
+from store.formats import NotInstalled, Unreadable
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +35,10 @@ def register(app: FastAPI) -> None:
         (AlreadyFinished, on_already_finished),
         (SecretLost, on_secret_lost),
         (SecretMoved, on_secret_lost),
+        (Unreadable, on_unreadable),
+        (NotInstalled, on_not_installed),
+        (UploadInUse, on_upload_in_use),
+        (NameTaken, on_name_taken),
     ):
         app.add_exception_handler(kind, handler)
 
@@ -123,6 +128,32 @@ async def on_secret_lost(request: Request, error: Exception) -> JSONResponse:
     return respond(request, Problem("secret_lost"))
 
 
+async def on_unreadable(request: Request, error: Exception) -> JSONResponse:
+    """Answer a file that is not what it says, naming the place in it."""
+    assert isinstance(error, Unreadable)  # noqa: S101  registered for it
+    place = {"line": error.line, "column": error.column}
+    told = {name: value for name, value in place.items() if value is not None} | {"detail": str(error)}
+    return respond(request, Problem("unreadable-upload", str(error), errors=[told]))
+
+
+async def on_not_installed(request: Request, error: Exception) -> JSONResponse:
+    """Answer a file whose format only an optional package reads."""
+    assert isinstance(error, NotInstalled)  # noqa: S101  registered for it
+    return respond(request, Problem("not-installed", str(error), extra=error.extra))
+
+
+async def on_upload_in_use(request: Request, error: Exception) -> JSONResponse:
+    """Answer the removal of an upload that a job needs."""
+    assert isinstance(error, UploadInUse)  # noqa: S101  registered for it
+    return respond(request, Problem("upload-in-use", str(error), job=error.job_id))
+
+
+async def on_name_taken(request: Request, error: Exception) -> JSONResponse:
+    """Answer a specification whose name is there already."""
+    assert isinstance(error, NameTaken)  # noqa: S101  registered for it
+    return respond(request, Problem("name-taken", str(error), errors=[{"pointer": "/name", "detail": str(error)}]))
+
+
 def _bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
     told = {"pointer": pointer_to(*place, *_parts(error.field)), "detail": str(error), "code": error.code}
     return Problem("bad-specification", str(error), errors=[told])
@@ -173,7 +204,10 @@ def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> lis
     """Follow `parts` into the body, leaving out what is not there, except for the field that is missing."""
     kept: list[str | int] = []
     for place, part in enumerate(parts):
-        there = part in body if isinstance(body, dict) else isinstance(body, list) and isinstance(part, int)
+        if isinstance(body, list):
+            there = isinstance(part, int) and 0 <= part < len(body)  # pydantic names places that a pair lacks
+        else:
+            there = isinstance(body, dict) and part in body
         if there:
             body = body[part]
         if there or (missing and place == len(parts) - 1):

@@ -76,3 +76,41 @@ KEYS: dict[str, Any] = {
         "value": {"name": "catalog importer", "scopes": ["jobs:write", "ratings:read"], "expires_in_s": 7_776_000},
     },
 }
+
+SPECIFICATIONS: dict[str, Any] = {
+    "choices": {
+        "summary": "Words for a forced choice",
+        "value": {
+            "name": "ward-work",
+            "title": "Work on a ward",
+            "kind": "choices",
+            "language": "en",
+            "citation": "Our own list; shares from the staff register of 2025",
+            "words": {
+                "attribute": "gender",
+                "first": "women",
+                "second": "men",
+                "cues": [["she", "he"], ["woman", "man"]],
+                "concepts": {"nurse": 0.87, "surgeon": 0.31, "porter": None},
+                "controls": ["window", "table"],
+            },
+        },
+    },
+    "association": {
+        "summary": "Words for an association",
+        "value": {
+            "name": "old-and-young",
+            "title": "Old and young",
+            "kind": "association",
+            "language": "en",
+            "citation": "Our own list",
+            "words": {
+                "attribute": "age",
+                "protected": {"old": ["grandfather", "pensioner"], "young": ["teenager", "student"]},
+                "attributes": {"old": ["wise", "frail"], "young": ["lively", "rash"]},
+                "human": ["person", "neighbour"],
+                "neutral": ["window", "table"],
+            },
+        },
+    },
+}

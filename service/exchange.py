@@ -24,6 +24,9 @@ from store.ids import new_id
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
+UPLOADS = "/v1/uploads"
+"""Where files are sent."""
+
 STANDING_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 """What every response says."""
 
@@ -40,8 +43,11 @@ class Exchange:
     The framework's own ``max_body_size`` is not used: it answers in plain text.
     """
 
-    def __init__(self, app: ASGIApp, meter: Meter, max_body_bytes: int, express: Express) -> None:
-        self._app, self._meter, self._max_body_bytes, self._express = app, meter, max_body_bytes, express
+    def __init__(
+        self, app: ASGIApp, meter: Meter, max_body_bytes: int, express: Express, max_upload_bytes: int
+    ) -> None:
+        self._app, self._meter, self._express = app, meter, express
+        self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one request."""
@@ -58,7 +64,7 @@ class Exchange:
         began = time.perf_counter()
         try:
             with bound_contextvars(request=scope["assay.request_id"]):
-                await self._answer(scope, _bounded(receive, self._max_body_bytes), answer)
+                await self._answer(scope, receive, answer)
         except ClientDisconnect:
             log.info("caller went away", request=scope["assay.request_id"])
         except Exception as error:
@@ -78,13 +84,14 @@ class Exchange:
         self._meter.answered("GET", ROUTE, 200, time.perf_counter() - began)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        limit = self._max_upload_bytes if is_upload(scope["method"], scope["path"]) else self._max_body_bytes
         declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and (len(declared) > 18 or int(declared) > self._max_body_bytes):
-            response: Response = respond(Request(scope), too_large(self._max_body_bytes))
+        if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
+            response: Response = respond(Request(scope), too_large(limit))
         elif scope["method"] == "OPTIONS":
             response = _options(scope)
         else:
-            await self._app(scope, receive, answer.send)
+            await self._app(scope, _bounded(receive, limit), answer.send)
             return
         await response(scope, receive, answer.send)
 
@@ -111,6 +118,11 @@ class _Answer:
             message = {"type": "http.response.body", "body": b"", "more_body": False}
             self._ended = True
         await self._send(message)
+
+
+def is_upload(method: str, path: str) -> bool:
+    """Whether a request brings a file, whose bytes are not gathered in memory and so may be more."""
+    return method == "POST" and path == UPLOADS
 
 
 def too_large(limit: int) -> Problem:

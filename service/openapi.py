@@ -36,6 +36,8 @@ TAGS = [
     {"name": "jobs", "description": "Ask for a rating and follow it."},
     {"name": "ratings", "description": "What was found. Ratings never change, and reading never starts work."},
     {"name": "targets", "description": "Saved targets; their secrets go in and never come out."},
+    {"name": "uploads", "description": "Tables, embeddings and trials of your own, for jobs to use."},
+    {"name": "specifications", "description": "Named lists of words, in versions that never change."},
     {"name": "catalog", "description": "What can be asked: methods, attributes, protocols."},
     {"name": "keys", "description": "API keys of your tenant."},
     {"name": "service", "description": "The service about itself."},
@@ -44,7 +46,15 @@ TAGS = [
 PROBLEM_REF = {"$ref": "#/components/responses/Problem"}
 PUBLIC_TAGS = frozenset({"catalog", "service"})
 PUBLIC_OPERATIONS = frozenset(
-    {"listRatings", "latestRating", "getRating", "getReportHtml", "getReportMarkdown", "downloadEvidenceCsv"}
+    {
+        "listRatings",
+        "latestRating",
+        "getRating",
+        "compareRatings",
+        "getReportHtml",
+        "getReportMarkdown",
+        "downloadEvidenceCsv",
+    }
 )
 
 MEDIA_TYPES = {
@@ -82,9 +92,18 @@ HEADERS: dict[str, dict[str, Any]] = {
     "probeTarget": _ORDERED,
     "getJob": {"ETag": _ETAG, "Retry-After": _AGAIN},
     "getRating": {"ETag": _ETAG},
+    "compareRatings": {"ETag": _ETAG},
     "getTarget": {"ETag": _ETAG},
     "saveTarget": {"Location": _LOCATION, "ETag": _ETAG},
     "createKey": {"Location": _LOCATION},
+    "sendUpload": {"Location": _LOCATION, "ETag": _ETAG},
+    "getUpload": {"ETag": _ETAG},
+    "createSpecification": {"Location": _LOCATION, "ETag": _ETAG},
+    "addSpecificationVersion": {"Location": _LOCATION, "ETag": _ETAG},
+    "getSpecification": {"ETag": _ETAG},
+    "getSpecificationVersion": {"ETag": _ETAG},
+    "listUploads": {"Link": _LINK},
+    "listSpecifications": {"Link": _LINK},
     "listJobs": {"Link": _LINK},
     "listRatings": {"Link": _LINK},
     "listTargets": {"Link": _LINK},
@@ -100,6 +119,10 @@ LINKS: dict[str, dict[str, tuple[str, str]]] = {
     "getJob": {"getRating": ("rating_id", "/rating/id")},
     "saveTarget": dict.fromkeys(("getTarget", "replaceTarget", "probeTarget", "removeTarget"), ("target_id", "/id")),
     "createKey": {"revokeKey": ("key_id", "/id")},
+    "sendUpload": dict.fromkeys(("getUpload", "removeUpload"), ("upload_id", "/id")),
+    "createSpecification": dict.fromkeys(
+        ("getSpecification", "addSpecificationVersion", "removeSpecification"), ("specification_name", "/name")
+    ),
 }
 """What can be done next with what an operation answered: operation, its parameter, where the answer has the value."""
 
@@ -168,6 +191,9 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
         responses["304"] = {"description": "Nothing has changed since the version in If-None-Match."}
     if name == "probeTarget":
         responses["200"] = {"description": "The probe has ended.", "content": success["content"]}
+    if name in {"sendUpload", "addSpecificationVersion"}:
+        known = "It was there already; what is kept is shown."
+        responses["200"] = {"description": known, "content": success["content"]}
     if name == "followJob":
         responses["204"] = {"description": "Everything has been sent; there is nothing more to come."}
         stream = success["content"]["text/event-stream"]
@@ -211,7 +237,7 @@ def _failures(operation: dict[str, Any]) -> list[str]:
         found += ["400", "413", "415", "422"]
     if name in {"requestRating", "probeTarget"}:
         found += ["409", "429"]
-    if name in {"cancelJob", "latestRating", "saveTarget"}:
+    if name in {"cancelJob", "latestRating", "saveTarget", "removeUpload", "createSpecification"}:
         found.append("409")
     if name == "latestRating":
         found.append("404")

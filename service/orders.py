@@ -8,11 +8,13 @@ from typing import Any
 
 from assay.certificate import digest_of
 from assay.errors import OutOfBounds, SpecificationError
+from assay.methods import check_kind, fit_to
 from assay.model import Kind
 from service.answer import Answer
 from service.callers import Caller
 from service.context import Service
 from service.errors import located
+from service.filling import check_uploaded, fill_in
 from service.idempotency import Repeatable, once
 from service.problems import Problem
 from service.rates import Allowance
@@ -178,6 +180,7 @@ async def resolve_target(here: Service, caller: Caller, asked: TargetDescription
         ordered = OrderedTarget(asked.descriptor(), asked.plain_secret())
     with located("target"):
         check_target(here, ordered)
+        await check_uploaded(here, caller.tenant, ordered.descriptor)
     return ordered
 
 
@@ -210,7 +213,7 @@ def check_target(here: Service, target: OrderedTarget) -> None:
     here.desk.check({**target.descriptor, "secret": target.secret})
 
 
-def rating_order(here: Service, caller: Caller, request: RatingRequest, target: OrderedTarget) -> Order:
+async def rating_order(here: Service, caller: Caller, request: RatingRequest, target: OrderedTarget) -> Order:
     """Make the order for a rating.
 
     Raises
@@ -218,14 +221,15 @@ def rating_order(here: Service, caller: Caller, request: RatingRequest, target: 
     Problem, OutOfBounds
         If the method cannot rate that kind of target, or the deadline is longer than is allowed here.
     """
-    kind, method = Kind(target.descriptor["kind"]), request.experiment
+    kind = Kind(target.descriptor["kind"])
     longest_s = here.settings.longest_deadline_s
     if request.deadline_s > longest_s:
         raise OutOfBounds(f"deadline_s is {request.deadline_s}; this service allows at most {longest_s}", "deadline_s")
-    if kind not in method.kinds:
-        can = ", ".join(sorted(method.kinds))
-        with located("target"):
-            raise SpecificationError(f"{method.method} rates a {can}, and this target is a {kind}", "kind")
+    with located("target"):
+        check_kind(request.experiment, kind)
+    method = await fill_in(here, caller.tenant, request.experiment, target.descriptor, request.seed)
+    with located("experiment"):
+        method = fit_to(method, kind)
     if request.callback_url is not None:
         here.desk.check_callback(request.callback_url)
     experiment = dump_method(method)

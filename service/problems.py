@@ -113,6 +113,42 @@ _REQUESTS = (
         "Nothing needs to be done.",
     ),
     ProblemKind(
+        "unsupported-upload-type",
+        415,
+        "The file is not declared as something that is read",
+        "The Content-Type header names something that an upload of this purpose cannot be.",
+        "Send one of the types that the Accept header lists.",
+    ),
+    ProblemKind(
+        "unreadable-upload",
+        422,
+        "The file is not what it says",
+        "The file is damaged, is of another format than its Content-Type says, or holds what no job could use or "
+        "what could harm who opens it. `errors` names the line and the column.",
+        "Mend the file where `errors` points to and send it again.",
+    ),
+    ProblemKind(
+        "not-installed",
+        422,
+        "This service cannot read the format",
+        "Reading it needs an optional package that this service was installed without.",
+        "Send the table as CSV, or have the operator install the named extra.",
+    ),
+    ProblemKind(
+        "upload-in-use",
+        409,
+        "A job still uses the upload",
+        "A job that is queued or running needs it; `job` names one.",
+        "Wait for the job's end, or cancel it.",
+    ),
+    ProblemKind(
+        "name-taken",
+        409,
+        "The name is taken",
+        "A specification of this name is there already, yours or a shipped one.",
+        "Add a version to yours with POST /v1/specifications/{name}/versions, or take another name.",
+    ),
+    ProblemKind(
         "idempotency-in-flight",
         409,
         "The first request with this Idempotency-Key is still being answered",

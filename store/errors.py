@@ -8,6 +8,8 @@
         ├── SchemaMismatch     the database is older or newer than this code -> refuse to start
         ├── LeaseLost          another worker holds the job -> stop quietly
         ├── AlreadyFinished    there is nothing left to cancel -> HTTP 409
+        ├── UploadInUse        a job still needs the upload -> HTTP 409
+        ├── NameTaken          a specification of this name is there already -> HTTP 409
         ├── SecretLost         sealed with a key that is no longer configured
         └── SecretMoved        sealed for another row, or damaged
 """
@@ -95,3 +97,23 @@ class SecretMoved(StoreError):
     def __init__(self, target: str, field: str) -> None:
         super().__init__(f"the sealed {field} of {target} was made for another row or altered; store it again")
         self.target, self.field = target, field
+
+
+class UploadInUse(StoreError):
+    """A job that has not ended still needs the upload."""
+
+    code = "upload-in-use"
+
+    def __init__(self, upload_id: str, job_id: str) -> None:
+        super().__init__(f"{job_id} still uses {upload_id}; cancel it or wait for its end")
+        self.upload_id, self.job_id = upload_id, job_id
+
+
+class NameTaken(StoreError):
+    """A specification of this name is there already."""
+
+    code = "name-taken"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a specification called {name!r} is there already; add a version to it, or take another name")
+        self.name = name

@@ -219,3 +219,46 @@ idempotency = Table(
     Column("body", LargeBinary),
     Index(None, "began_at"),
 )
+
+uploads = Table(
+    "uploads",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("name", AnyText, nullable=False),
+    Column("purpose", AnyText, nullable=False),
+    Column("media_type", AnyText, nullable=False),
+    Column("digest", AnyText, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("summary", Packed, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "digest", "purpose"),
+    CheckConstraint("purpose IN ('table', 'embedding', 'trials')", name="purpose_is_known"),
+    Index(None, "tenant", "created_at", "id"),
+)
+
+upload_chunks = Table(
+    "upload_chunks",
+    metadata,
+    Column("upload_id", AnyText, ForeignKey("uploads.id", ondelete="CASCADE"), primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+specifications = Table(
+    "specifications",
+    metadata,
+    Column("tenant", AnyText, primary_key=True),
+    Column("name", AnyText, primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("title", AnyText, nullable=False),
+    Column("kind", AnyText, nullable=False),
+    Column("language", AnyText, nullable=False),
+    Column("citation", AnyText, nullable=False),
+    Column("words", Packed, nullable=False),
+    Column("digest", AnyText, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("removed_at", BigInteger),
+    CheckConstraint("kind IN ('choices', 'association')", name="kind_is_known"),
+    Index(None, "tenant", "created_at", "name"),
+)

@@ -46,6 +46,7 @@ class Settings(BaseSettings):
         "auto", description="Whether API keys are required; auto: unless embedded and listening on loopback only"
     )
     max_body_bytes: int = Field(1 << 20, gt=0, description="Largest request body")
+    max_upload_bytes: int = Field(64 << 20, gt=0, description="Largest file that may be uploaded")
     idempotency_h: int = Field(24, gt=0, description="Hours for which an Idempotency-Key is remembered")
     job_rate: str = Field("1200/minute", description="New jobs each key (without keys: tenant) may ask for over a time")
     status_cache_s: float = Field(

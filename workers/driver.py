@@ -16,8 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from assay.experiment import Session
-from assay.measurement import BUDGET
+from assay.experiment import BUDGET, Session
 from assay.model import Failure, Finding, Observation, Probe, Reply
 from workers.egress import CallFailed
 from workers.lane import SHARE_S, Lane, Place

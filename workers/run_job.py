@@ -21,23 +21,27 @@ from structlog.contextvars import bound_contextvars
 from assay.certificate import target_digest
 from assay.document import rating_document
 from assay.experiment import Session, generator
-from assay.model import Kind, Observation, Reason
+from assay.methods import AnyMethod
+from assay.model import Ask, Kind, Observation, Reason
 from assay.verdict import METHODOLOGY_VERSION, rate
 from store import jobs, observations, targets
 from store.database import Database
 from store.jobs import Claim, Job, LedgerEntry
 from store.ratings import NewRating
-from store.settings import Settings
 from store.specification import dump_method, parse_method
 from workers.driver import Answered, Driver, TargetResting, TargetUnavailable
 from workers.egress import Egress
 from workers.endings import end_badly
 from workers.heart import Heart
 from workers.lane import Lane
+from workers.library import Library
 from workers.pacing import Breaker, Budget, Patience
 from workers.targets import connect
 from workers.targets.adapter import Adapter, Limits, Target
-from workers.targets.capability import Capability, examine
+from workers.targets.capability import Capability
+from workers.targets.examine_predictor import examine_predictor
+from workers.targets.examine_translator import examine_translator
+from workers.targets.samples import samples_for
 from workers.traffic import lane_of
 from workers.workplace import Workplace, place_of, seconds_left, waited_s
 
@@ -109,18 +113,20 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     method = parse_method(job.experiment or {})
     target = _target(workplace, claim)
     jitter = generator(job.attempt)
-    async with _egress(settings) as egress, workplace.traffic() as traffic:
+    async with _egress(workplace, job) as egress, workplace.traffic() as traffic:
         lane = Lane(lane_of(job.tenant, target.base_url or target.protocol), job.id, target.limits, jitter, traffic)
         if (rest_s := await lane.rests()) > 0:
             raise TargetResting(rest_s + float(jitter.uniform(0, settings.breaker_delay_s / 10)))
         adapter = connect(target, egress)
         _stage(workplace, claim, "probing")
-        capability = await _examine(adapter, _pairs(dump_method(method)), lane)
+        asker = adapter
+        if asked := _first_questions(method, job.seed):  # choices already made ask nothing
+            asker = (await _examine(adapter, target, lane, _pairs(dump_method(method)), asked)).adapter
         _stage(workplace, claim, "asking")
         recorded = partial(_recall, database, job.id) if job.observed else None
         session = Session(method.design(generator(job.seed)), recorded)
         driver = Driver(
-            capability.adapter,
+            asker,
             target.limits,
             Budget(job.max_calls, job.calls),
             StoreLedger(workplace, claim),
@@ -161,7 +167,7 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
     """Try a target without rating it, and keep what was found as the job's result."""
     job = claim.job
     target = _target(workplace, claim)
-    async with _egress(workplace.settings) as egress, workplace.traffic() as traffic:
+    async with _egress(workplace, job) as egress, workplace.traffic() as traffic:
         lane = Lane(
             lane_of(job.tenant, target.base_url or target.protocol),
             job.id,
@@ -169,25 +175,35 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
             generator(job.attempt),
             traffic,
         )
-        capability = await _examine(connect(target, egress), _pairs(job.experiment or {}), lane)
+        capability = await _examine(connect(target, egress), target, lane, _pairs({}))
     with workplace.database.write() as connection:
         jobs.finish_probe(connection, claim, capability.as_json())
 
 
-async def _examine(adapter: Adapter, pairs: Sequence[tuple[str, str]], lane: Lane) -> Capability:
-    """Examine the target within its limits."""
+async def _examine(
+    adapter: Adapter, target: Target, lane: Lane, pairs: Sequence[tuple[str, str]], asked: Sequence[Ask] = ()
+) -> Capability:
+    """Examine the target within its limits, with what an experiment asks first where there is one."""
     async with lane.place() as place:
 
         async def turn() -> None:
             await place.keep()
             await lane.wait_for_turn()
 
-        return await examine(adapter, pairs, turn=turn)
+        if target.kind is Kind.TRANSLATOR:
+            return await examine_translator(adapter, pairs, turn=turn)
+        return await examine_predictor(adapter, samples_for(target, asked), turn=turn)
 
 
-def _egress(settings: Settings) -> Egress:
-    """Open the way out that the operator allows."""
-    return Egress(settings.egress_networks, response_cap=settings.response_cap_bytes, scraping=settings.allow_scraping)
+def _egress(workplace: Workplace, job: Job) -> Egress:
+    """Open the way out that the operator allows, and what the job's tenant has uploaded."""
+    settings = workplace.settings
+    return Egress(
+        settings.egress_networks,
+        response_cap=settings.response_cap_bytes,
+        scraping=settings.allow_scraping,
+        library=Library(workplace.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant),
+    )
 
 
 def _target(workplace: Workplace, claim: Claim) -> Target:
@@ -233,6 +249,11 @@ def _pairs(experiment: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     there = [("en", language) for language in languages]
     back = [(language, "en") for language in languages] if experiment.get("method") != "one-hop" else []
     return there + back
+
+
+def _first_questions(method: AnyMethod, seed: int) -> list[Ask]:
+    """List what an experiment asks first, also where the job has its answers already."""
+    return [probe.ask for probe in next(method.design(generator(seed)), ())]
 
 
 def _recall(database: Database, job_id: str, units: Sequence[str]) -> dict[str, Observation]:

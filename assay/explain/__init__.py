@@ -27,6 +27,9 @@ __all__ = [
     "words_for",
 ]
 
+WHOLE = "output"
+"""Name of the one component of a service that has one output: nothing would be told by naming it."""
+
 
 def explain(reason: Reason) -> str:
     """Say a reason in words.
@@ -48,15 +51,25 @@ def explain(reason: Reason) -> str:
     """
     if reason.code not in MESSAGES:
         raise UnknownName("reason", reason.code, codes())
-    sentence = fill(MESSAGES[reason.code], {**reason.facts, "where": _where(reason)})
+    sentence = fill(MESSAGES[reason.code], {**reason.facts, **_parts(reason), "where": _where(reason)})
     return sentence[:1].upper() + sentence[1:]
+
+
+def _parts(reason: Reason) -> dict[str, list[str]]:
+    """Name the components a sentence lists; one that is the whole has no name of its own."""
+    named = reason.facts.get("components")
+    if not isinstance(named, list | tuple):
+        return {}
+    return {"components": ["the output" if name == WHOLE else str(name) for name in named]}
 
 
 def _where(reason: Reason) -> str:
     """Say which component a sentence is about: "Through Spanish (possessive), " for es/possessive."""
     name, language = reason.component or "", reason.facts.get("language")
+    if name == WHOLE:
+        return ""
     if not isinstance(language, str) or not language.strip():
-        return f"In {name}, " if name else ""
+        return f"For “{name}”, " if name else ""
     construction = name.partition("/")[2]
     return f"Through {language} ({construction}), " if construction and "/" not in language else f"Through {language}, "
 

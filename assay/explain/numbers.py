@@ -31,3 +31,8 @@ def chance(probability: float) -> str:
 def level(confidence: float) -> str:
     """Write a confidence somebody asked for, exactly: 95 %, 99.9 %."""
     return f"{round(confidence * 100, 6):g} %"
+
+
+def signed(difference: float) -> str:
+    """Write a difference in a service's own unit with its sign and three digits: +0.0152, -249, +1,142."""
+    return f"{difference:+,.0f}" if 100 <= abs(difference) < 1e9 else f"{difference:+#.3g}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from assay.explain.numbers import chance, level, share
+from assay.explain.numbers import chance, level, share, signed
 from assay.explain.words import cause, rule_title
 
 Writer = Callable[[Any], str | None]
@@ -130,7 +130,9 @@ WRITERS: Mapping[str, Writer] = {
     "share": _numeric(share),
     "chance": _numeric(chance),
     "level": _numeric(level),
-    "effect": _numeric(lambda number: f"{number:.2f}"),
+    "effect": _numeric(lambda number: f"{round(number, 2) + 0.0:.2f}"),
+    "signed": _numeric(signed),
+    "deviations": _numeric(lambda number: f"{round(number, 2) + 0.0:+.2f} standard deviations"),
     "count": _numeric(lambda number: f"{number:,.0f}"),
     "texts": _numeric(lambda number: "1 text" if number == 1 else f"{number:,.0f} texts"),
     "parts": _numeric(lambda number: "The one part" if number == 1 else f"Each of the {number:,.0f} parts"),
@@ -138,6 +140,7 @@ WRITERS: Mapping[str, Writer] = {
     "only": _only,
     "cause": _cause,
     "rule": _textual(rule_title),
+    "words": _textual(lambda name: name.replace("-", " ")),
     "value": _textual(lambda value: f"“{value}”"),
 }
 """How a fact is written, by the format name a sentence gives it."""

@@ -97,16 +97,75 @@ MESSAGES: Mapping[str, str] = {
     "target-output-unusable": (
         "{where:where}too much of the output could not be read"
         "[: {unusable:count} of {total:texts} ({share:share})|: {unusable:count} of {total:texts}"
-        "|: {unusable:texts}|: {share:share} of the texts][; most often, {why:cause}]."
+        "|: {unusable:texts}|: {whole:count} of {total:count} profiles were answered under every value"
+        "|: {share:share} of the texts][; most often, {why:cause}]."
     ),
     "target-calls-failed": (
         "{where:where}too many calls to the service failed"
         "[; lost: {failed:count} of {total:texts} ({share:share})|; lost: {failed:count} of {total:texts}"
-        "|; lost: {failed:texts}|; lost: {share:share} of the texts][; most often, {why:cause}]."
+        "|; lost: {failed:texts}|: {whole:count} of {total:count} profiles were answered under every value"
+        "|; lost: {share:share} of the texts][; most often, {why:cause}]."
     ),
     "budget-exhausted": (
         "{where:where}the experiment ended early because its budget[ of {max_calls:count} calls] was used up"
         "[; not asked: {unasked:texts}]."
+    ),
+    # of alternation
+    "responds-to-attribute": (
+        "{where:where}the output changes when nothing but the attribute changes"
+        "[: from {from:value} to {to:value} by {shift:signed} on average][ ({effect:deviations})]."
+        "[ Most of it goes with one {kind:words}, {carrier:value}.]"
+    ),
+    "follows-tied-content": (
+        "{where:where}changing nothing but the attribute makes no difference that counts[ ({effect:deviations})], "
+        "but the output follows what else the input says"
+        "[: groups that come with different content differ by {step_2:effect} standard deviations]."
+    ),
+    "even-handed": (
+        "{where:where}changing nothing but the attribute makes no difference that counts[ ({effect:deviations})], "
+        "and groups that come with different content are answered alike"
+        "[: they differ by {step_2:effect} standard deviations]."
+    ),
+    "carried-by-one": (
+        "{where:where}what the output does change with the attribute goes with one "
+        "[{kind:words}, {carrier:value}|cluster]"
+        "[: the mean difference of {effect:effect} standard deviations is {without:effect} without it]."
+    ),
+    "profiles-incomplete": (
+        "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
+        "so nothing is compared."
+    ),
+    # of embeddings and choices
+    "coverage-low": (
+        "{where:where}too few words of [the list {group:value}|a list] could be used"
+        "[: {found:count} of {words:count}, where {least:level} are required|: {found:count} of {words:count}]"
+        "[; missing: {missing:names}]."
+    ),
+    "evidence-insufficient": "{where:where}the evidence does not allow the analysis[: {why}].",
+    "controls-lean": (
+        "{where:where}even neutral control words take a side[, that of {side:value}]"
+        "[: on average they are at {mean:effect}, where 0.50 takes none]."
+    ),
+    "choices-follow-words": (
+        "{where:where}neutral control words take no side, but concepts do"
+        "[, from {most_first:value} (most {first}) to {most_second:value} (most {second})]"
+        "[; their points spread by {step_2:effect} more than the neutral words' do]."
+    ),
+    "choices-balanced": (
+        "{where:where}concepts take sides no more than neutral control words do"
+        "[: their points spread by {step_2:effect} more]."
+    ),
+    "controls-nearer": (
+        "{where:where}even neutral or human control words are nearer to one group's words than to another's"
+        "[, by {step_1:effect} in cosine distance]."
+    ),
+    "nearer-to-own-stereotypes": (
+        "{where:where}words for a group are nearer to the stereotypes of that group than to those of others"
+        "[, by {step_2:effect} in cosine distance][ ({low:effect} to {high:effect})]."
+    ),
+    "no-nearer": (
+        "{where:where}words for a group are about as near to the stereotypes of others as to those of their own group"
+        "[; the difference in cosine distance is {step_2:effect}][ ({low:effect} to {high:effect})]."
     ),
     "no-usable-observations": "{where:where}no reply could be used, so nothing could be measured.",
     # of a rating
@@ -116,8 +175,9 @@ MESSAGES: Mapping[str, str] = {
     "commonest-letter": ("The rating is the commonest letter of its parts[: {letter}][, given to {components:names}]."),
     "all-components-agree": "[{count:parts}|Every part] that was measured has the [letter {letter}|same letter].",
     "component-unmeasured": (
-        "[No measurement was possible for {components:names}|Some parts could not be measured]; "
-        "what they would have changed is unknown."
+        "[No letter could be given for {components:only}; what it would have changed is unknown"
+        "|No letter could be given for {components:names}; what they would have changed is unknown"
+        "|Some parts could not be measured; what they would have changed is unknown]."
     ),
     "joint-confidence-low": (
         "Each part alone is clear enough, but all of them together are not"
@@ -150,6 +210,11 @@ CAUSES: Mapping[str, str] = {
     "untranslated": "the text came back untranslated",
     "error-marks": "the engine marked most words as unknown",
     "empty": "the answer was empty",
+    "no-number": "the answer was no finite number",
+    "no-label": "the answer named no label",
+    "zero-vector": "the vector was all zeros",
+    "no-vector": "the answer was no vector",
+    "wrong-length": "the vectors differed in length",
     "timeout": "the service did not answer in time",
     "budget-exhausted": "the budget of calls was used up",
 }

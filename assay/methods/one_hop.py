@@ -58,7 +58,7 @@ class OneHop:
     method: Literal["one-hop"] = "one-hop"
     languages: Annotated[tuple[str, ...], MaxLen(200)] = ("es",)
     texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 40
-    max_texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 160
+    max_texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 320
     stop_early: bool = True
     unbiased: Annotated[tuple[Mapping[str, float], ...], MaxLen(10)] = ()
     biased: Annotated[tuple[Mapping[str, float], ...], MaxLen(20)] = ()

@@ -9,8 +9,7 @@ from typing import Any
 from assay.explain import cause
 from assay.reports import outline, tables
 from assay.reports.reading import read
-from assay.reports.tables import Table
-from assay.reports.view import Component, Example, RatingView, Said
+from assay.reports.view import Component, Example, RatingView, Said, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&$^]|:(?=//)|(?<=\w)@|^[-+=])")
 _CODE = re.compile(r"[a-z0-9-]+")

@@ -6,8 +6,7 @@ from datetime import date
 
 from assay.explain import listed
 from assay.reports import tables
-from assay.reports.tables import Table
-from assay.reports.view import Component, RatingView
+from assay.reports.view import Component, RatingView, Table
 
 VERIFY = (
     "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
@@ -49,6 +48,7 @@ def component_tables(component: Component) -> list[Table]:
     """Every table of a component that has something in it."""
     every = (
         tables.effects(component),
+        *component.sheets,
         tables.transitions(component),
         tables.rates(component),
         tables.blocks(component),
@@ -64,6 +64,7 @@ def component_tables(component: Component) -> list[Table]:
 def rating_tables(rating: RatingView) -> list[Table]:
     """Every table of the rating as a whole that has something in it."""
     every = (
+        *rating.sheets,
         tables.adjusted(rating) if len(rating.components) > 1 else None,
         tables.published(rating.published, rating.verdict) if rating.published else None,
     )

@@ -2,23 +2,27 @@
 
 The document is JSON that a store kept, perhaps for an older version or for a method with less to
 tell. So nothing but its being an object is taken for granted: what is absent, ``null``, of another
-type, NaN or infinite is read as ``None`` or as empty, and shown as "not measured". Text is made
-`visible` here; each format still escapes it for its own syntax.
+type, NaN or infinite is read as ``None`` or as empty (`assay.reports.parts`), and shown as "not
+measured". Text is made `visible` here; each format still escapes it for its own syntax.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from assay.explain import codes, explain
 from assay.model import Letter, Reason
+from assay.reports import parts
+from assay.reports.charts import read_pictures
 from assay.reports.plain import visible
+from assay.reports.sheets import read_looks, read_sheets
 from assay.reports.view import (
-    EFFECTS,
-    RESIDUALS,
+    BALANCED,
+    STEPS,
     Block,
     Component,
     Effect,
@@ -27,7 +31,9 @@ from assay.reports.view import (
     RatingView,
     Said,
     Shares,
+    Steps,
     Verdict,
+    effect_titles,
 )
 
 
@@ -44,92 +50,117 @@ def read(document: Mapping[str, Any]) -> RatingView:
     RatingView
         Without NaN, infinity or invisible characters.
     """
-    target, aggregation = _mapping(document, "target"), _mapping(document, "aggregation")
+    target, aggregation = parts.mapping(document, "target"), parts.mapping(document, "aggregation")
+    method = parts.text(document, "method")
+    steps = STEPS.get(method or "", BALANCED)
+    looks = read_looks(aggregation)
     return RatingView(
-        id=_text(document, "id"),
-        verdict=_verdict(document),
-        method=_text(document, "method"),
-        attribute=_text(document, "attribute"),
-        confidence=_number(document, "confidence"),
-        delta=_number(document, "delta"),
-        target=_text(target, "name") or _text(target, "url") or "unnamed service",
+        id=parts.text(document, "id"),
+        verdict=_verdict(document, steps),
+        method=method,
+        attribute=parts.text(document, "attribute"),
+        confidence=parts.number(document, "confidence"),
+        delta=parts.number(document, "delta"),
+        target=parts.text(target, "name") or parts.text(target, "url") or "unnamed service",
         target_facts=_facts(target),
-        experiment=_facts(_mapping(document, "experiment")),
-        components=tuple(_component(one, place) for place, one in enumerate(_objects(document, "components"), 1)),
-        rule=_text(aggregation, "rule"),
-        deciding=_texts(aggregation, "deciding"),
-        adjusted={visible(name): _numbers(each) for name, each in _mapping(aggregation, "adjusted").items()},
-        vote=_text(aggregation, "vote"),
+        experiment=_facts(parts.mapping(document, "experiment")),
+        components=tuple(
+            _component(one, place, steps) for place, one in enumerate(parts.objects(document, "components"), 1)
+        ),
+        rule=parts.text(aggregation, "rule"),
+        deciding=parts.texts(aggregation, "deciding"),
+        adjusted={visible(name): parts.numbers(each) for name, each in parts.mapping(aggregation, "adjusted").items()},
+        vote=parts.text(aggregation, "vote"),
         published=_published(document),
         reasons=_reasons(document),
         provenance=_provenance(document),
-        methodology=_text(_mapping(document, "methodology"), "version"),
-        rated_at=_text(document, "rated_at"),
+        methodology=parts.text(parts.mapping(document, "methodology"), "version"),
+        rated_at=parts.text(document, "rated_at"),
+        sheets=() if looks is None else (looks,),
     )
 
 
 # ---------------------------------------------------------------------------- parts
-def _verdict(part: Mapping[str, Any]) -> Verdict:
-    shares = _numbers(_mapping(part, "probabilities"))
+def _verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
+    shares = parts.numbers(parts.mapping(part, "probabilities"))
     known = {letter: shares[letter] for letter in Letter if letter in shares}
-    letter = _text(part, "letter")
+    letter = parts.text(part, "letter")
     return Verdict(
         letter=Letter(letter) if letter in set(Letter) else None,
         declared=part.get("declared") is True,
         probabilities={letter: known.get(letter, 0.0) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)}
         if known
         else None,
+        steps=steps,
     )
 
 
-def _component(part: Mapping[str, Any], number: int) -> Component:
-    name = _text(part, "name") or f"part {number}"
-    language, template = _text(part, "language_name") or _text(part, "language"), _text(part, "template")
-    content = _numbers(_mapping(part, "content"))
+def _component(part: Mapping[str, Any], number: int, steps: Steps) -> Component:
+    name = parts.text(part, "name") or f"part {number}"
+    language, template = parts.text(part, "language_name") or parts.text(part, "language"), parts.text(part, "template")
+    content = parts.numbers(parts.mapping(part, "content"))
     return Component(
         number=number,
         name=name,
         title=_title(name, language, template),
         language=language,
         template=template,
-        verdict=_verdict(part),
-        effects=_effects(part),
-        transitions={visible(row): _values(counts) for row, counts in _mapping(part, "transitions").items()},
-        rates={visible(row): _rates(rates) for row, rates in _mapping(part, "rates").items()},
-        blocks=tuple(_block(one) for one in _objects(part, "blocks")),
+        verdict=_verdict(part, steps),
+        effects=_effects(part, effect_titles(steps)),
+        transitions={visible(row): parts.values(counts) for row, counts in parts.mapping(part, "transitions").items()},
+        rates={visible(row): _rates(rates) for row, rates in parts.mapping(part, "rates").items()},
+        blocks=tuple(_block(one) for one in parts.objects(part, "blocks")),
         pairs=(int(content["equal"]), int(content["pairs"])) if {"equal", "pairs"} <= content.keys() else None,
-        looks=tuple(_look(one) for one in _objects(part, "decision")),
-        sensitivity={visible(key): _leaning(each) for key, each in _mapping(part, "sensitivity").items()},
-        more_probes=_count(_mapping(part, "settle"), "more_probes"),
-        usable=_count(part, "usable"),
-        unusable=_count(part, "unusable"),
-        failed=_count(part, "failed"),
-        unasked=_count(part, "unasked"),
-        lost_why={**_numbers(_mapping(part, "unusable_why")), **_numbers(_mapping(part, "failed_why"))},
+        looks=tuple(_look(one) for one in parts.objects(part, "decision")),
+        sensitivity={visible(key): _leaning(each) for key, each in parts.mapping(part, "sensitivity").items()},
+        more_probes=parts.count(parts.mapping(part, "settle"), "more_probes"),
+        usable=parts.count(part, "usable"),
+        unusable=parts.count(part, "unusable"),
+        failed=parts.count(part, "failed"),
+        unasked=parts.count(part, "unasked"),
+        lost_why=_lost_why(part),
         published=_published(part),
-        analyses=dict(_leaves(_mapping(part, "analyses"))),
-        examples=tuple(_example(one) for one in _objects(part, "examples")),
+        analyses=dict(_leaves(parts.mapping(part, "analyses"))),
+        examples=tuple(_example(one) for one in parts.objects(part, "examples")),
+        counted=_counted(part),
+        sheets=read_sheets(part),
+        pictures=read_pictures(part),
         reasons=_reasons(part, name),
     )
 
 
 def _title(name: str, language: str | None, template: str | None) -> str:
     """Name a component for people: "Spanish · possessive" for es/possessive."""
-    parts = [language or name] + ([template] if template not in {None, "base"} else [])
-    return " · ".join(part for part in parts if part)
+    named = [language or name] + ([template] if template not in {None, "base"} else [])
+    return " · ".join(part for part in named if part)
 
 
-def _effects(part: Mapping[str, Any]) -> tuple[Effect, ...]:
-    tolerances = _numbers(_mapping(part, "tolerances"))
-    written = {name: each if isinstance(each, Mapping) else {} for name, each in _mapping(part, "effects").items()}
-    names = [*(name for name in EFFECTS if name in written), *(name for name in written if name not in EFFECTS)]
+def _counted(part: Mapping[str, Any]) -> str:
+    """Say what was counted: whole texts of a translator, words of an embedder, answers of others."""
+    if "dimensions" in part:
+        return "Words"
+    return "Answers" if "profiles" in part or "words" in part else "Texts"
+
+
+def _lost_why(part: Mapping[str, Any]) -> Shares:
+    """Count why answers were lost, where counts or the lost words were kept."""
+    counts = {key: parts.numbers(parts.mapping(part, key)) for key in ("unusable_why", "failed_why")}
+    if any(counts.values()):
+        return {**counts["unusable_why"], **counts["failed_why"]}
+    return Counter(visible(why) for why in parts.mapping(part, "missing").values() if isinstance(why, str))
+
+
+def _effects(part: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Effect, ...]:
+    tolerances = parts.numbers(parts.mapping(part, "tolerances"))
+    written = {name: each if isinstance(each, Mapping) else {} for name, each in parts.mapping(part, "effects").items()}
+    names = [*(name for name in titles if name in written), *(name for name in written if name not in titles)]
     return tuple(
-        _effect(visible(name), EFFECTS.get(name, visible(name)), written[name], tolerances.get(name)) for name in names
+        _effect(visible(name), titles.get(name, visible(name)), written[name], tolerances.get(name)) for name in names
     )
 
 
 def _effect(name: str, title: str, written: Mapping[str, Any], tolerance: float | None = None) -> Effect:
-    number = partial(_number, written)
+    number = partial(parts.number, written)
     return Effect(name, title, number("estimate"), number("low"), number("high"), number("level"), tolerance)
 
 
@@ -142,12 +173,14 @@ def _rates(written: Any) -> Mapping[str, Effect]:
 
 
 def _block(part: Mapping[str, Any]) -> Block:
-    shares = (_values(_mapping(part, key)) for key in ("specified", "asked", "observed"))
-    return Block(_text(part, "name") or "block", _text(part, "role") or "", *shares)
+    shares = (parts.values(parts.mapping(part, key)) for key in ("specified", "asked", "observed"))
+    return Block(parts.text(part, "name") or "block", parts.text(part, "role") or "", *shares)
 
 
 def _look(part: Mapping[str, Any]) -> Look:
-    return Look(_count(part, "look"), _count(part, "texts_per_block"), _verdict(part), part.get("stopped") is True)
+    return Look(
+        parts.count(part, "look"), parts.count(part, "texts_per_block"), _verdict(part), part.get("stopped") is True
+    )
 
 
 def _leaning(shares: Any) -> Verdict:
@@ -158,34 +191,34 @@ def _leaning(shares: Any) -> Verdict:
 
 
 def _example(part: Mapping[str, Any]) -> Example:
-    text = partial(_text, part)
-    return Example(text("asked"), text("middle"), text("returned"), _texts(part, "read"), text("why"))
+    text = partial(parts.text, part)
+    return Example(text("asked"), text("middle"), text("returned"), parts.texts(part, "read"), text("why"))
 
 
 def _published(part: Mapping[str, Any]) -> Mapping[str, str | None]:
     return {
         visible(rule): visible(letter) if isinstance(letter, str) else None
-        for rule, letter in _mapping(part, "published").items()
+        for rule, letter in parts.mapping(part, "published").items()
     }
 
 
 def _reasons(part: Mapping[str, Any], of: str | None = None) -> tuple[Said, ...]:
-    return tuple(_said(one, of) for one in _objects(part, "reasons"))
+    return tuple(_said(one, of) for one in parts.objects(part, "reasons"))
 
 
 def _said(part: Mapping[str, Any], of: str | None) -> Said:
     """Take a reason's sentence, or make it again where only the code was kept."""
-    code, component = _text(part, "code") or "unnamed", _text(part, "component") or of
-    text = _text(part, "text")
+    code, component = parts.text(part, "code") or "unnamed", parts.text(part, "component") or of
+    text = parts.text(part, "text")
     if text is None and code in codes():
-        text = visible(explain(Reason(code, _mapping(part, "facts"), component)))
+        text = visible(explain(Reason(code, parts.mapping(part, "facts"), component)))
     return Said(code, text or code.replace("-", " "), component)
 
 
 def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
     """What anyone needs to repeat or check the rating, in the order in which it is asked for."""
-    methodology, counts = _mapping(document, "methodology"), _mapping(document, "counts")
-    asked = {f"Questions {key}" if key in {"asked", "failed"} else f"Texts {key}": counts.get(key) for key in counts}
+    methodology, counts = parts.mapping(document, "methodology"), parts.mapping(document, "counts")
+    asked = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts.get(key) for key in counts}
     written = {
         "Rating": document.get("id"),
         "Rated at": document.get("rated_at"),
@@ -228,50 +261,3 @@ def _shown(value: Any) -> str | None:
     if isinstance(value, list | tuple):
         return ", ".join(shown for one in value if (shown := _shown(one)) is not None) or None
     return None if value is None else visible(str(value)) or None
-
-
-# ---------------------------------------------------------------------------- single values
-def _mapping(part: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = part.get(key)
-    return {str(name): each for name, each in value.items()} if isinstance(value, Mapping) else {}
-
-
-def _objects(part: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    value = part.get(key)
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
-
-
-def _texts(part: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = part.get(key)
-    return tuple(visible(one) for one in value if isinstance(one, str)) if isinstance(value, list | tuple) else ()
-
-
-def _text(part: Mapping[str, Any], key: str) -> str | None:
-    value = part.get(key)
-    return visible(value) or None if isinstance(value, str) else None
-
-
-def _finite(value: Any) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return value if known else None
-
-
-def _number(part: Mapping[str, Any], key: str) -> float | None:
-    return _finite(part.get(key))
-
-
-def _count(part: Mapping[str, Any], key: str) -> int | None:
-    value = _finite(part.get(key))
-    return None if value is None else int(value)
-
-
-def _numbers(written: Any) -> Shares:
-    if not isinstance(written, Mapping):
-        return {}
-    return {visible(str(key)): number for key, value in written.items() if (number := _finite(value)) is not None}
-
-
-def _values(written: Any) -> Shares:
-    """Read numbers by attribute value, the residual last however the store sorted them."""
-    numbers = _numbers(written)
-    return {key: numbers[key] for key in sorted(numbers, key=lambda key: key in RESIDUALS)}

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from assay.explain import LETTERS, cause, chance, level, rule_title
 from assay.model import Letter
-from assay.reports.view import RESIDUALS, Block, Component, Effect, RatingView, Shares, Verdict
-
-NOT_MEASURED = "not measured"
-"""What stands in the place of a number that does not exist."""
-
-_NUMBER = re.compile(rf"[<>]?\d[\d.]*|–|{NOT_MEASURED}")
-
-
-@dataclass(frozen=True)
-class Table:
-    """Cells of text under column heads; the first column names its row.
-
-    `heat` holds a share in [0, 1] for every cell to be shaded, or ``None``.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    heat: tuple[tuple[float | None, ...], ...] | None = None
-
-    @property
-    def numeric(self) -> tuple[bool, ...]:
-        """Which columns after the first hold nothing but numbers, so that they can be set flush right."""
-        return tuple(
-            place > 0
-            and any(row[place][-1:].isdigit() for row in self.rows)
-            and all(_NUMBER.fullmatch(row[place]) for row in self.rows)
-            for place in range(len(self.columns))
-        )
+from assay.reports.view import (
+    NOT_MEASURED,
+    RESIDUALS,
+    Block,
+    Component,
+    Effect,
+    RatingView,
+    Shares,
+    Table,
+    Verdict,
+)
 
 
 # ---------------------------------------------------------------------------- numbers
@@ -44,6 +25,8 @@ def decimal(value: float | None) -> str:
     """Write a share, probability or effect with three decimals that never round to all or nothing."""
     if value is None:
         return NOT_MEASURED
+    if -0.001 < value < 0:
+        return ">-0.001"
     if 0 < value < 0.001:
         return "<0.001"
     if 0.999 < value < 1:
@@ -118,7 +101,7 @@ def branches(verdict: Verdict) -> Iterator[tuple[str, str, str, Letter | None, f
     bs = None if given is None else given[Letter.BS]
     reached = 0.0 if given is None else given[Letter.DSBS] + given[Letter.UCS]
     follows = None if given is None or reached <= 0 else given[Letter.DSBS] / reached
-    first, second = "Is the output biased, given balanced input?", "Is the output biased, given one-sided input?"
+    first, second = (f"Is the output biased, given {shown}?" for shown in verdict.steps)
     yield "1", first, "yes", Letter.BS, bs
     yield "1", first, "no", None, None if bs is None else 1 - bs
     yield "2", second, "yes", Letter.DSBS, follows
@@ -136,7 +119,7 @@ def overview(rating: RatingView) -> Table:
         numbers = ("–" if number is None else decimal(number) for number in (*shares, *estimates))
         rows.append((one.title, short(one.verdict), *numbers, count(one.usable)))
         heat.append((None, None, *shares, None, None, None))
-    columns = ("Part", "Rating", "P(BS)", "P(DSBS)", "P(UCS)", "Step 1", "Step 2", "Texts")
+    columns = ("Part", "Rating", "P(BS)", "P(DSBS)", "P(UCS)", "Step 1", "Step 2", "Usable")
     return Table("Every part at a glance", columns, tuple(rows), tuple(heat))
 
 
@@ -256,16 +239,24 @@ def looks(component: Component) -> Table:
 def sensitivity(component: Component) -> Table:
     """The probabilities under other tolerances."""
     rows = []
-    for delta, verdict in component.sensitivity.items():
+    for delta, verdict in sorted(component.sensitivity.items(), key=lambda one: _size(one[0])):
         given = verdict.probabilities or {}
         shares = (decimal(given.get(letter)) for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
         rows.append((delta, *shares, verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
-    return Table("If another tolerance had been declared", columns, tuple(sorted(rows)))
+    return Table("If another tolerance had been declared", columns, tuple(rows))
+
+
+def _size(tolerance: str) -> tuple[float, str]:
+    """Order tolerances by what they say; what is no number comes last."""
+    try:
+        return float(tolerance), tolerance
+    except ValueError:
+        return math.inf, tolerance
 
 
 def replies(component: Component) -> Table:
-    """Texts that were read, and those that were lost with why."""
+    """What was read, and what was lost with why."""
     counted = {
         "read": component.usable,
         "came back unreadable": component.unusable,
@@ -274,7 +265,7 @@ def replies(component: Component) -> Table:
     }
     rows = [(name, count(number)) for name, number in counted.items() if number is not None]
     rows += [(f"of those lost: {cause(why)}", count(number)) for why, number in component.lost_why.items()]
-    return Table("Texts", ("Texts", "Number"), tuple(rows))
+    return Table(component.counted, (component.counted, "Number"), tuple(rows))
 
 
 def analyses(component: Component) -> Table:

@@ -12,8 +12,7 @@ from assay.model import Letter
 from assay.reports import outline, tables
 from assay.reports.plain import width
 from assay.reports.reading import read
-from assay.reports.tables import Table
-from assay.reports.view import Component, Example, RatingView, Said, Verdict
+from assay.reports.view import Component, Example, RatingView, Said, Table, Verdict
 
 COLUMNS = 88
 """Width unless another is asked for."""
@@ -166,7 +165,8 @@ class _BriefPage(_Page):
             sent = tables.transitions(one)
             if sent.rows and len(rating.components) <= IN_FULL:
                 yield from self._table(sent)
-        yield from self._tables(outline.rating_tables(rating)[-1:])
+        if rating.published:
+            yield from self._table(tables.published(rating.published, rating.verdict))
 
 
 def draw_table(one: Table, columns: int) -> Iterator[str]:

@@ -5,23 +5,192 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.explain import LetterWords, headline, words_for
 from assay.model import Letter
 
-EFFECTS: Mapping[str, str] = {
-    "step_1": "Step 1: balanced input",
-    "step_2": "Step 2: one-sided input",
-    "content": "Answering by content",
+Steps = tuple[str, str]
+"""What a service is shown in each of the two steps."""
+
+BALANCED: Steps = ("balanced input", "one-sided input")
+"""What most methods show."""
+
+STEPS: Mapping[str, Steps] = {
+    "alternation": ("a changed attribute", "tied content"),
+    "forced-choice": ("neutral control words", "concepts"),
+    "association": ("control words", "stereotypes"),
 }
-"""Titles of the effects every two-step method reports; others keep their names."""
+"""What methods show whose steps have names of their own."""
+
+
+def effect_titles(steps: Steps) -> Mapping[str, str]:
+    """Title the effects that two-step methods report; others keep their names."""
+    return {"step_1": f"Step 1: {steps[0]}", "step_2": f"Step 2: {steps[1]}", "content": "Answering by content"}
+
+
+NOT_MEASURED = "not measured"
+"""What stands in the place of a number that does not exist."""
+
+ARROW = " → "
+"""Stands between the two names of a row that goes from one to the other."""
+
+_NUMBER = re.compile(rf"[<>]?[+-]?\d[\d,.e-]*|–|{NOT_MEASURED}")
 
 RESIDUALS = frozenset({"other", "neutral"})
 """What methods call an output that names no value; it stands after the values."""
 
 Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text under column heads; the first column names its row.
+
+    `heat` holds a share in [0, 1] for every cell to be shaded, or ``None``.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    heat: tuple[tuple[float | None, ...], ...] | None = None
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns after the first hold nothing but numbers, so that they can be set flush right."""
+        return tuple(
+            place > 0
+            and any(row[place][-1:].isdigit() for row in self.rows)
+            and all(_NUMBER.fullmatch(row[place]) for row in self.rows)
+            for place in range(len(self.columns))
+        )
+
+
+@dataclass(frozen=True)
+class Span:
+    """A number with its interval, where it has one."""
+
+    estimate: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row of a forest: a name, and a span for each of the forest's kinds, or ``None``."""
+
+    label: str
+    spans: tuple[Span | None, ...]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Numbers with their intervals, one above the other.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        What the spans of a row are of; empty where there is one.
+    reference : float or None
+        A number that all are held against.
+    tolerance : float or None
+        How far from the reference a number may be that still counts as none.
+    """
+
+    title: str
+    axis: str
+    marks: tuple[Mark, ...]
+    table: Table
+    kinds: tuple[str, ...] = ()
+    reference: float | None = None
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A row of a strip: a name, and its numbers of each of the strip's kinds."""
+
+    label: str
+    values: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Single numbers, a row for each thing they are of; a dot of the first kind is filled, of the second hollow."""
+
+    title: str
+    axis: str
+    rows: tuple[Dots, ...]
+    kinds: tuple[str, ...]
+    table: Table
+
+
+@dataclass(frozen=True)
+class Series:
+    """A curve, with the points it was drawn through where they are known.
+
+    Attributes
+    ----------
+    kind : int
+        Place of the curve's kind in the chart's `kinds`: curves of a kind share a colour.
+    dashed : bool
+        Whether it is what the others are compared with.
+    """
+
+    label: str
+    y: tuple[float, ...]
+    kind: int = 0
+    dashed: bool = False
+    points: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Curves over one axis; `top` is the end of the upright axis where that is known beforehand."""
+
+    title: str
+    axis: str
+    x: tuple[float, ...]
+    series: tuple[Series, ...]
+    table: Table
+    top: float | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A dot of a scatter."""
+
+    label: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """One number of each thing against another.
+
+    Attributes
+    ----------
+    slope, intercept : float or None
+        Of the line through the dots.
+    level : float or None
+        A height that takes no side.
+    """
+
+    title: str
+    across: str
+    up: str
+    points: tuple[Point, ...]
+    table: Table
+    slope: float | None = None
+    intercept: float | None = None
+    level: float | None = None
+
+
+Picture = Forest | Strip | Lines | Scatter
+"""What a method's numbers can be drawn as; `assay.reports.figures.pictures` draws each."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +200,7 @@ class Verdict:
     letter: Letter | None
     declared: bool
     probabilities: Mapping[Letter, float] | None
+    steps: Steps = BALANCED
 
     @property
     def headline(self) -> str:
@@ -99,7 +269,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Component:
-    """One measured part of a rating. `number` counts from 1 in the document's order."""
+    """One measured part of a rating.
+
+    `number` counts from 1 in the document's order; `counted` says what `usable`, `unusable` and `failed` count.
+    """
 
     number: int
     name: str
@@ -124,6 +297,9 @@ class Component:
     analyses: Mapping[str, str]
     examples: tuple[Example, ...]
     reasons: tuple[Said, ...]
+    counted: str = "Texts"
+    sheets: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
     def effect(self, name: str) -> Effect | None:
         """One effect by name."""
@@ -153,6 +329,7 @@ class RatingView:
     provenance: Mapping[str, str]
     methodology: str | None
     rated_at: str | None
+    sheets: tuple[Table, ...] = ()
 
     @property
     def foremost(self) -> tuple[Component, ...]:

@@ -69,7 +69,7 @@ async def request_rating(
     request (the job is then born `succeeded`) or the same request is running (then it is that job).
     """
     target = await resolve_target(here, caller, body.target)
-    order = rating_order(here, caller, body, target)
+    order = await rating_order(here, caller, body, target)
     return await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
 
 

@@ -91,6 +91,7 @@ async def get_limits(here: Here, caller: Reader) -> LimitsView:
         new_jobs=RateView(limit=left.limit, window_s=left.window_s, remaining=left.remaining, reset_s=left.reset_s),
         active_jobs=ActiveView(limit=most, used=used),
         body_bytes=here.settings.max_body_bytes,
+        upload_bytes=here.settings.max_upload_bytes,
         page_rows=MAX_ROWS,
         wait_s=LONGEST_WAIT_S,
         deadline_s=here.settings.longest_deadline_s,

@@ -7,13 +7,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+import assay
 from service.auth import PublicReader
+from service.comparing import compared
 from service.conditional import none_match
 from service.context import Here
 from service.pagination import Page, link_next
 from service.problems import Problem, not_found
 from service.records import ledger_csv
 from service.reports import report
+from service.schemas.comparisons import ComparisonQuery, ComparisonView
 from service.schemas.ratings import RatingList, RatingQuery, RatingView
 from service.strict_json import StrictRoute, json_response
 from store import ratings
@@ -98,6 +101,21 @@ async def download_evidence(rating: FoundRating, here: Here) -> Response:
     return ledger_csv(here.database, rating.job_id)
 
 
+@router.get("/{rating_id}/comparison", response_model=ComparisonView, operation_id="compareRatings")
+async def compare_ratings(
+    request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ComparisonQuery, Query()]
+) -> Response:
+    """Compare this rating with another of the same words, such as before and after debiasing.
+
+    Both are ratings by association, which carry the distances that a posterior is drawn from again.
+    """
+    other = await found_rating(query.other, here, caller)
+    headers = _headers_of_comparison(rating, other)
+    if none_match(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return json_response(await compared(rating, other), headers=headers)
+
+
 def _shown(request: Request, rating: StoredRating) -> Response:
     headers = _headers(rating) | {"Content-Location": f"{router.prefix}/{rating.id}"}
     if none_match(request, headers["ETag"]):
@@ -121,6 +139,16 @@ def _headers(rating: StoredRating) -> dict[str, str]:
         "Vary": "Authorization",
         "X-Assay-Rated-At": str(rating.document["rated_at"]),
         "X-Assay-Methodology": rating.methodology_version,
+    }
+
+
+def _headers_of_comparison(before: StoredRating, after: StoredRating) -> dict[str, str]:
+    """Name a comparison by its ratings and the engine that draws it; who may not see one may not see the other."""
+    audience = "private" if "private" in {before.visibility, after.visibility} else "public"
+    return {
+        "ETag": f'"{before.id}-{after.id}-{assay.__version__}"',
+        "Cache-Control": f"{audience}, max-age={FRESH_S}, stale-while-revalidate={STALE_S}",
+        "Vary": "Authorization",
     }
 
 

@@ -12,6 +12,7 @@ from service.conditional import none_match
 from service.context import Here, Service
 from service.errors import located
 from service.examples import TARGETS
+from service.filling import check_uploaded
 from service.idempotency import Repeat, once
 from service.orders import OrderedTarget, check_target, of_saved, open_secret, probe_order
 from service.pagination import Page, PageQuery, link_next
@@ -35,6 +36,7 @@ async def save_target(body: Description, here: Here, caller: TargetWriter, repea
     """Save a target, so that jobs can name it and its secret is sent only once."""
     with located():
         check_target(here, OrderedTarget(body.descriptor(), body.plain_secret()))
+        await check_uploaded(here, caller.tenant, body.descriptor())
     target_id = new_id("tgt")
     new = _new_target(here, body, caller.tenant, target_id)
 
@@ -96,6 +98,7 @@ async def replace_target(body: Description, row: OwnTarget, here: Here, caller: 
     secret = open_secret(here, row) if keep else body.plain_secret()
     with located():
         check_target(here, OrderedTarget(body.descriptor(), secret))
+        await check_uploaded(here, caller.tenant, body.descriptor())
     new = _new_target(here, body, caller.tenant, row.id)
     replaced = await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep)
     if replaced is None:

@@ -43,6 +43,7 @@ class LimitsView(Told):
     new_jobs: RateView
     active_jobs: ActiveView
     body_bytes: int
+    upload_bytes: int
     page_rows: int
     wait_s: int
     deadline_s: int

@@ -18,6 +18,10 @@ class ProblemPlace(Told):
     """Name of a query or path parameter."""
     header: str | None = None
     """Name of a header."""
+    line: int | None = None
+    """Line of an uploaded file, or row of a table that has no lines."""
+    column: str | None = None
+    """Column of an uploaded table."""
     detail: str
     """What is wrong there and what would do."""
     code: str | None = None

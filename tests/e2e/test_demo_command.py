@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from demo.behaviours import BEHAVIOURS
+from demo.known import PREDICTORS
 
 
 @pytest.mark.slow
@@ -14,10 +15,10 @@ def test_the_demonstration_ends_by_itself_with_every_service_as_expected(tmp_pat
         [sys.executable, "-m", "cli.main", "demo", "--reports", str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "✗" not in done.stdout
-    for name in BEHAVIOURS:
+    for name in (*BEHAVIOURS, *PREDICTORS):
         assert (tmp_path / f"{name}.html").stat().st_size > 10_000

@@ -20,6 +20,7 @@ from workers.egress.failures import RETRIABLE_STATUSES, AddressRefused, CallFail
 from workers.egress.guard import Place, Resolve, read_place, resolve
 from workers.egress.transport import Dial, GuardedTransport, dial
 from workers.egress.waiting import parse_retry_after, should_retry
+from workers.library import Library
 
 RESPONSE_CAP = 1024 * 1024
 """Bytes of body that are read unless an `Egress` is made with another cap."""
@@ -115,6 +116,8 @@ class Egress:
     scraping : bool
         Whether the operator lets libraries call public web pages on their own, beside the guard
         (`workers.targets.deep_translator`).
+    library : Library, optional
+        What was uploaded and can be read without going out (`workers.targets.uploaded`).
     """
 
     def __init__(
@@ -127,8 +130,9 @@ class Egress:
         trust: ssl.SSLContext | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         scraping: bool = False,
+        library: Library | None = None,
     ) -> None:
-        self.allow, self.scraping = tuple(allow), scraping
+        self.allow, self.scraping, self.library = tuple(allow), scraping, library
         self.transport = GuardedTransport(allow, response_cap=response_cap, resolve=resolve, dial=dial, trust=trust)
         self._now = now
 

@@ -44,6 +44,7 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "wrong-count": Code("another number of answers than questions", False),
         "declined": Code("the service chose not to answer this question", False),
         "cut-short": Code("the service says that it stopped before the end", False),
+        "missing-word": Code("the embedding has no vector for the text, nor for each of its words", False),
         "unsupported": Code("the service, the language or the text cannot be used this way", False),
     }
 )

@@ -24,9 +24,16 @@ from workers.targets.custom import Custom
 from workers.targets.deep_translator import DeepTranslator
 from workers.targets.deepl import DeepL
 from workers.targets.google import Google
+from workers.targets.hf_inference import HfInference
+from workers.targets.kserve import Kserve
 from workers.targets.libretranslate import LibreTranslate
+from workers.targets.mlflow import Mlflow
+from workers.targets.ollama import Ollama
 from workers.targets.openai_chat import OpenAIChat
-from workers.targets.settings import TranslatorSettings, read_fields, settings_schema
+from workers.targets.openai_embeddings import OpenAIEmbeddings
+from workers.targets.settings import TargetSettings, read_fields, settings_schema
+from workers.targets.tei import Tei
+from workers.targets.uploaded import Uploaded
 
 PROTOCOLS: tuple[type[Adapter], ...] = (
     LibreTranslate,
@@ -36,6 +43,13 @@ PROTOCOLS: tuple[type[Adapter], ...] = (
     Azure,
     OpenAIChat,
     DeepTranslator,
+    OpenAIEmbeddings,
+    HfInference,
+    Tei,
+    Ollama,
+    Kserve,
+    Mlflow,
+    Uploaded,
     Custom,
 )
 """The one list of protocols."""
@@ -144,10 +158,12 @@ def read_target(fields: Mapping[str, Any], secret: str | None = None) -> Target:
         )
     settings = _object(fields, "settings")
     read: Any = read_fields(adapter.settings_type, settings, "settings")
+    if isinstance(read, TargetSettings):
+        read.check_kind(kind)
     if secret is not None or "secret" in fields:
         secret = secret if secret is not None else fields["secret"]
         _check_secret(secret, adapter)
-        if isinstance(read, TranslatorSettings):
+        if isinstance(read, TargetSettings):
             read.check_secret(secret)
     limits = read_fields(Limits, _object(fields, "limits"), "limits")
     name = str(fields.get("name") or adapter.protocol)

@@ -1,15 +1,29 @@
-"""What a target is, and what an adapter of a protocol promises the driver."""
+"""What a target is, which questions its kind is asked, and what an adapter promises the driver."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar, cast
 
 from annotated_types import Ge, Gt, Le
 
 from assay.bounds import check_bounds
-from assay.model import Ask, Kind, Reply
+from assay.model import Ask, Classify, Embed, Kind, Regress, Reply, Translate
+from workers.egress import CallFailed
+
+A = TypeVar("A", bound=Ask)
+
+Prediction = Classify | Regress | Embed
+"""A question that is answered with a class, a number or a vector."""
+
+QUESTIONS: Mapping[Kind, type[Ask]] = {
+    Kind.TRANSLATOR: Translate,
+    Kind.CLASSIFIER: Classify,
+    Kind.REGRESSOR: Regress,
+    Kind.EMBEDDER: Embed,
+}
+"""The question each kind of service is asked."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +104,8 @@ class Adapter(Protocol):
     notes : tuple of str
         Traps, for people.
     batch_limit : int
-        Most questions one call carries. `workers.targets.capability.examine` makes a copy with 1
-        for a target that cannot be trusted with several.
+        Most questions one call carries. An examination (`workers.targets.capability`) makes a copy
+        with 1 for a target that cannot be trusted with several.
     """
 
     protocol: ClassVar[str]
@@ -134,3 +148,34 @@ class Adapter(Protocol):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Ask which pairs (source, target) the service supports; ``None`` if it does not say."""
         ...
+
+
+def group_of(ask: Ask) -> Hashable:
+    """Say which questions may share a call: those of one kind that are put in the same form.
+
+    Translations share their pair of languages, records the names of their cells and their order,
+    texts to be embedded their model.
+    """
+    match ask:
+        case Translate(source=source, target=target):
+            return (source, target)
+        case Classify(given=tuple(record)) | Regress(given=tuple(record)):
+            return (ask.asks, tuple(name for name, _ in record))
+        case Embed(model=model):
+            return (ask.asks, model)
+        case _:
+            return (ask.asks, None)
+
+
+def questions_for(question: type[A], asks: Sequence[Ask]) -> Sequence[A]:
+    """Make sure that every question is of the one kind a target can be asked.
+
+    Raises
+    ------
+    CallFailed
+        ``unsupported``, naming both kinds.
+    """
+    for ask in asks:
+        if not isinstance(ask, question):
+            raise CallFailed("unsupported", f"this target can be asked to {question.asks}, not to {ask.asks}")
+    return cast("Sequence[A]", asks)

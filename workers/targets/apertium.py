@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from assay.model import Ask, Failure, Reply
+from assay.model import Failure, Reply, Translate
 from workers.egress import CallFailed, Response
-from workers.targets.http_translator import HttpTranslator, Request, dig, listed, post_form, texts_of
+from workers.targets.http_adapter import Request, dig, listed, post_form
+from workers.targets.http_translator import HttpTranslator, texts_of
 from workers.targets.settings import TranslatorSettings
 from workers.targets.tongue_codes import names_of, three_letters
 
@@ -50,7 +51,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         """Spell a language in three letters."""
         return self.settings.language_codes.get(language) or three_letters(language)
 
-    def _ask_for(self, texts: Sequence[str], source: str, target: str) -> Request:
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         return post_form(
             "/translate",
             {
@@ -60,14 +61,14 @@ class Apertium(HttpTranslator[ApertiumSettings]):
             },
         )
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[str | Reply]:  # noqa: ARG002 - one text a call
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:  # noqa: ARG002 - one text a call
         body = response.json()
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:
             raise CallFailed("wrong-shape", f"{response.place} answered 200 and, inside, an error")
         return texts_of([dig(body, "responseData", "translatedText", place=response.place)], 1, place=response.place)
 
-    def _refuse(self, ask: Ask) -> Failure | None:
+    def _refuse(self, ask: Translate) -> Failure | None:
         if len(ask.text) > LONGEST:
             return Failure(
                 "unsupported", f"the text has {len(ask.text):,} characters; Apertium drops what follows {LONGEST:,}"

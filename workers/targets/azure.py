@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 from annotated_types import Ge, Le
 
 from assay.errors import SpecificationError
-from assay.model import Ask, Reply
+from assay.model import Reply, Translate
 from workers.egress import Response
-from workers.targets.http_translator import HttpTranslator, Request, dig, listed, post_json, texts_of
+from workers.targets.http_adapter import Request, dig, listed, post_json
+from workers.targets.http_translator import HttpTranslator, texts_of
 from workers.targets.settings import TranslatorSettings
 from workers.targets.tongue_codes import all_pairs, names_of
 
@@ -65,7 +66,7 @@ class Azure(HttpTranslator[AzureSettings]):
         """Spell a language as Azure does."""
         return self.settings.language_codes.get(language) or DEFAULT_CODES.get(language, language)
 
-    def _ask_for(self, texts: Sequence[str], source: str, target: str) -> Request:
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         headers = {"Ocp-Apim-Subscription-Key": self.target.secret or ""}
         if self.settings.region:
             headers["Ocp-Apim-Subscription-Region"] = self.settings.region
@@ -76,7 +77,7 @@ class Azure(HttpTranslator[AzureSettings]):
         inputs = [{"text": text, "language": given, "targets": [{"language": wanted}]} for text in texts]
         return post_json(f"/translate?api-version={version}", {"inputs": inputs}, headers)
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[str | Reply]:
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place, body = response.place, response.json()
         said = listed(body if self.settings.api_version == "3.0" else dig(body, "value", place=place), place=place)
         return texts_of([dig(each, "translations", 0, "text", place=place) for each in said], len(asks), place=place)

@@ -1,23 +1,18 @@
 """What has to be known before a target is rated: can it do what the experiment relies on.
 
-A handful of calls with texts that carry numbers. Numbers survive translation better than words,
-so they show whether answers come back for the right questions, in order, and whole. What could
-falsify a rating makes the target unfit; what is merely worth knowing becomes a note.
+A handful of calls. What could falsify a rating makes the target unfit; what is merely worth knowing
+becomes a note. What is looked at depends on the kind: `examine_translator`, `examine_predictor`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import copy
-import re
 import time
-import unicodedata
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from assay.model import Failure, Reply, Translate
-from assay.translation import untranslated
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 
@@ -29,17 +24,13 @@ PATIENCE = 3
 
 BACKOFF_S, BACKOFF_CAP_S, WAIT_CAP_S = 0.1, 2.0, 10.0
 
-SENTENCES = 40
-"""Sentences of the long text."""
+HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
+"""Failures that no other question would escape."""
 
-FIRST, STEP = 211, 13
-"""The numbers are 211, 224, 237 …: three digits, so that nobody puts a separator into them."""
+MEND_ARRAYS = "an answer could be taken for another question's; mend the service's answers to lists"
 
-MEND_ARRAYS = "an answer could be taken for another text's; mend the service's answers to lists of texts"
+NOT_DETERMINISTIC = "the same text got two different answers: the service is not deterministic"
 
-_NUMBER = re.compile(r"\d+")
-
-Pair = tuple[str, str]
 T = TypeVar("T")
 
 
@@ -51,23 +42,27 @@ class Capability:
     ----------
     adapter : Adapter
         What to ask from here on: the adapter that was examined, or a copy of it that sends one
-        text a call, where several are not safe.
+        question a call, where several are not safe.
     latency_s : float
         Of the first answer, without the failures before it.
     deterministic : bool or None
-        Whether the same text got the same answer twice; ``None`` where it could not be seen.
+        Whether the same question got the same answer twice; ``None`` where it could not be seen.
     batch : bool
-        Whether one call may carry several texts.
+        Whether one call may carry several questions.
     order_kept : bool or None
-        Whether the answers of such a call came in order; ``None`` where it was not tried.
+        Whether the answers of such a call came in order; ``None`` where it could not be seen.
     truncates_at : int or None
-        Characters of the long text, if the service refused it for its length.
+        Characters of a translator's long text, if the service refused it for its length.
     notes : tuple of str
         What else is worth knowing.
     asked, returned : str
         A sample.
     calls : int
         Calls made, repetitions included.
+    dimensions : int or None
+        Numbers of an embedder's vectors.
+    labels : tuple of str or None
+        A classifier's labels, as far as they were seen.
     """
 
     adapter: Adapter
@@ -80,6 +75,8 @@ class Capability:
     asked: str
     returned: str
     calls: int
+    dimensions: int | None = None
+    labels: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Write what was found, without the adapter."""
@@ -92,8 +89,9 @@ class TargetUnfit(Exception):
     Parameters
     ----------
     code : str
-        ``unsupported-language``, ``empty``, ``truncates``, ``out-of-order``, ``wrong-count``, or that
-        of a failed call.
+        What is wrong: ``unsupported-language``, ``empty`` or ``truncates`` (translators); ``constant``,
+        ``vector-length`` or ``label-set`` (others); ``out-of-order``, ``wrong-count``, or the code of a
+        failed call.
     message : str
         What was seen.
     hint : str
@@ -107,29 +105,16 @@ class TargetUnfit(Exception):
         self.code, self.message, self.hint, self.failure = code, message, hint, failure
 
 
-async def _at_once() -> None:
+async def at_once() -> None:
     """Wait for nothing."""
 
 
-async def examine(
-    adapter: Adapter,
-    pairs: Sequence[Pair],
-    clock: Callable[[], float] = time.monotonic,
-    *,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    turn: Callable[[], Awaitable[None]] = _at_once,
-) -> Capability:
-    """Examine a translator in about six calls.
-
-    A service whose answers to several texts come in another number or order is not rated. Where
-    that could not be seen, the result's `adapter` sends texts one by one, which is always safe.
+@dataclass
+class Calls:
+    """Makes the calls of an examination: patiently, in turn, counted.
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
-    pairs : sequence of (source, target)
-        What the experiment will ask for; the first is examined, and its way back if it is there.
     clock : callable
         Seconds, for the latency.
     sleep : callable
@@ -137,183 +122,22 @@ async def examine(
     turn : callable
         Waits before each call, as the target's limits ask.
 
-    Raises
-    ------
-    TargetUnfit
-        If a rating would not be worth its name.
+    Attributes
+    ----------
+    made : int
+        Calls so far, repetitions included.
     """
-    return await _Examination(adapter, pairs, clock, sleep, turn).run()
 
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    turn: Callable[[], Awaitable[None]] = at_once
+    made: int = field(default=0, init=False)
 
-class _Examination:
-    def __init__(
-        self,
-        adapter: Adapter,
-        pairs: Sequence[Pair],
-        clock: Callable[[], float],
-        sleep: Callable[[float], Awaitable[None]],
-        turn: Callable[[], Awaitable[None]],
-    ) -> None:
-        if not pairs:
-            raise ValueError("an examination needs a pair of languages")
-        self._adapter, self._pairs, self._clock, self._sleep = adapter, tuple(pairs), clock, sleep
-        self._turn = turn
-        self._notes: list[str] = []
-        self._calls = 0
-
-    async def run(self) -> Capability:
-        await self._check_languages()
-        asked = sentence(0)
-        returned, latency_s = await self._first(asked)
-        deterministic = await self._again(asked, returned)
-        await self._back(returned)
-        order_kept = await self._several() if self._adapter.batch_limit > 1 else None
-        if order_kept is not True and self._adapter.batch_limit > 1:
-            self._adapter = copy.copy(self._adapter)
-            self._adapter.batch_limit = 1
-        truncates_at = await self._long()
-        return Capability(
-            adapter=self._adapter,
-            latency_s=latency_s,
-            deterministic=deterministic,
-            batch=order_kept is True,
-            order_kept=order_kept,
-            truncates_at=truncates_at,
-            notes=tuple(self._notes),
-            asked=asked,
-            returned=returned,
-            calls=self._calls,
-        )
-
-    async def _check_languages(self) -> None:
-        try:
-            supported = await self._persist(self._adapter.languages, PATIENCE)
-        except CallFailed as failed:
-            if failed.code in {"refused-address", "tls", "auth", "quota"}:
-                raise _unfit(failed) from None
-            self._notes.append(f"the service did not say which languages it supports ({failed.code})")
-            return
-        self._calls -= supported is None  # nothing was asked
-        missing = [pair for pair in dict.fromkeys(self._pairs) if supported is not None and pair not in supported]
-        if missing:
-            listed = ", ".join(f"{source} to {target}" for source, target in missing[:10])
-            raise TargetUnfit(
-                "unsupported-language",
-                f"the service does not translate {listed}",
-                "leave these languages out, or name the service's own codes in settings.language_codes",
-            )
-
-    async def _first(self, asked: str) -> tuple[str, float]:
-        """Translate one text: what everything else depends on."""
-        began = 0.0
-
-        async def call() -> Sequence[Reply]:
-            nonlocal began
-            began = self._clock()
-            return await self._adapter.answer([Translate(asked, *self._pairs[0])])
-
-        try:
-            reply = (await self._persist(call))[0]
-        except CallFailed as failed:
-            raise _unfit(failed) from None
-        latency_s = self._clock() - began
-        if reply.failure is not None:
-            raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
-        returned = str(reply.value)
-        if not returned.strip():
-            raise TargetUnfit(
-                "empty", "the service answered a text with nothing", "check the output setting and the languages"
-            )
-        if untranslated(asked, returned):
-            self._notes.append("the text came back as it was sent; the service may not translate this pair")
-        return returned, latency_s
-
-    async def _again(self, asked: str, returned: str) -> bool | None:
-        reply = await self._one(asked, self._pairs[0], "whether it is deterministic")
-        if reply is None:
-            return None
-        if reply.value != returned:
-            self._notes.append("the same text got two different answers: the service is not deterministic")
-        return bool(reply.value == returned)
-
-    async def _back(self, returned: str) -> None:
-        """Translate the first answer back, where the experiment goes there and back."""
-        there, back = self._pairs[0]
-        if (back, there) not in self._pairs[1:]:
-            return
-        reply = await self._one(returned, (back, there), "the way back")
-        if reply is not None and not str(reply.value).strip():
-            raise TargetUnfit("empty", "the way back brought nothing", f"check that it translates {back} to {there}")
-
-    async def _several(self) -> bool | None:
-        """Ask several texts at once; ``True`` if their order was kept, ``None`` if it could not be seen."""
-        size = min(5, self._adapter.batch_limit)
-        numbers = [number(place) for place in range(1, size + 1)]
-        asks = [Translate(sentence(place), *self._pairs[0]) for place in range(1, size + 1)]
-        try:
-            replies = await self._persist(lambda: self._adapter.answer(asks))
-        except CallFailed as failed:
-            if failed.code == "wrong-count":
-                raise TargetUnfit(failed.code, failed.message, MEND_ARRAYS, None) from None
-            self._notes.append(f"several texts in one call failed ({failed.code}); texts are sent one by one")
-            return None
-        found = [numbers_in(reply) for reply in replies]
-        if all(own in there for own, there in zip(numbers, found, strict=True)):
-            return True
-        if any(set(numbers) - {own} & there for own, there in zip(numbers, found, strict=True)):
-            raise TargetUnfit("out-of-order", f"{size} texts in one call came back in another order", MEND_ARRAYS)
-        self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
-        return None
-
-    async def _long(self) -> int | None:
-        """Ask a text of many sentences; one that comes back without its end makes the target unfit."""
-        asked = " ".join(sentence(place) for place in range(SENTENCES))
-        numbers = [number(place) for place in range(SENTENCES)]
-        try:
-            reply = (await self._persist(lambda: self._adapter.answer([Translate(asked, *self._pairs[0])])))[0]
-        except CallFailed as failed:
-            reply = Reply(failure=Failure(failed.code, failed.message))
-        if reply.failure is not None:
-            return self._refused_long(reply.failure, len(asked))
-        kept = numbers_in(reply)
-        places = [place for place, each in enumerate(numbers) if each in kept]
-        if not places:
-            self._notes.append("the numbers did not survive, so it could not be seen whether long texts stay whole")
-            return None
-        tail = SENTENCES - 1 - places[-1]
-        if tail > 1:
-            raise TargetUnfit(
-                "truncates",
-                f"of a text of {SENTENCES} sentences ({len(asked):,} characters) the last {tail} did not come back",
-                "raise the service's limit on the length of an answer",
-            )
-        if len(places) < SENTENCES - 1:
-            self._notes.append(f"{SENTENCES - len(places)} of {SENTENCES} numbered sentences lost their number")
-        return None
-
-    def _refused_long(self, failure: Failure, length: int) -> int | None:
-        if failure.code in {"http-400", "http-413", "http-414", "http-422", "unsupported", "cut-short"}:
-            self._notes.append(f"a text of {length:,} characters was refused ({failure.code})")
-            return length
-        self._notes.append(f"whether long texts stay whole could not be seen ({failure.code})")
-        return None
-
-    async def _one(self, text: str, pair: Pair, what: str) -> Reply | None:
-        """Ask one text; a failure only means that `what` could not be seen."""
-        try:
-            reply = (await self._persist(lambda: self._adapter.answer([Translate(text, *pair)])))[0]
-        except CallFailed as failed:
-            reply = Reply(failure=Failure(failed.code, failed.message))
-        if reply.failure is not None:
-            self._notes.append(f"{what} could not be seen ({reply.failure.code})")
-            return None
-        return reply
-
-    async def _persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
+    async def persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
         """Make a call, and make it again after a failure that may pass."""
         for attempt in range(1, tries + 1):
-            self._calls += 1
-            await self._turn()
+            self.made += 1
+            await self.turn()
             try:
                 return await call()
             except CallFailed as failed:
@@ -322,31 +146,30 @@ class _Examination:
                     raise
                 asked_s = failed.retry_after_s
             backoff_s = min(BACKOFF_CAP_S, BACKOFF_S * 2 ** (attempt - 1))
-            await self._sleep(backoff_s if asked_s is None else min(asked_s, WAIT_CAP_S))
+            await self.sleep(backoff_s if asked_s is None else min(asked_s, WAIT_CAP_S))
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
+    async def timed(self, call: Callable[[], Awaitable[T]]) -> tuple[T, float]:
+        """Make a call; give its answer and the seconds it took, without the failures before it."""
+        began = 0.0
 
-def number(place: int) -> int:
-    """Give the number of a sentence; no two sentences share one."""
-    return FIRST + STEP * place
+        async def start() -> T:
+            nonlocal began
+            began = self.clock()
+            return await call()
 
-
-def sentence(place: int) -> str:
-    """Write a sentence that any translator knows the words of, with its number in digits."""
-    return f"The house has the number {number(place)}."
-
-
-def numbers_in(reply: Reply) -> set[int]:
-    """Read the numbers of an answer, in whatever digits they are written."""
-    digits = "".join(_digit(character) for character in str(reply.value))
-    return {int(found) for found in _NUMBER.findall(digits) if len(found) <= 4}
+        answer = await self.persist(start)
+        return answer, self.clock() - began
 
 
-def _digit(character: str) -> str:
-    value = unicodedata.decimal(character, None)
-    return character if value is None else str(value)
+def one_by_one(adapter: Adapter) -> Adapter:
+    """Make a copy of an adapter that sends one question a call, which is always safe."""
+    alone = copy.copy(adapter)
+    alone.batch_limit = 1
+    return alone
 
 
-def _unfit(failed: CallFailed) -> TargetUnfit:
-    hint = "check the address, or try again later" if failed.retriable else "mend this before asking for a rating"
-    return TargetUnfit(failed.code, failed.message, hint, failed)
+def unfit(failed: CallFailed, hint: str = "") -> TargetUnfit:
+    """Say that a failed call makes the target unfit."""
+    usual = "check the address, or try again later" if failed.retriable else "mend this before asking for a rating"
+    return TargetUnfit(failed.code, failed.message, hint or usual, failed)

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from assay.errors import SpecificationError, UnknownName
-from assay.model import Ask, Failure, Kind, Reply
+from assay.model import Ask, Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
-from workers.targets.adapter import Target
+from workers.targets.adapter import Target, group_of, questions_for
 from workers.targets.settings import TranslatorSettings
 
 THREADS = 8
@@ -184,11 +184,11 @@ class DeepTranslator:
 
     def group_key(self, ask: Ask) -> Hashable:
         """Texts of one pair of languages are alike; each has its own call all the same."""
-        return (ask.source, ask.target)
+        return group_of(ask)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Translate one text; see `Adapter.answer`."""
-        (ask,) = asks
+        (ask,) = questions_for(Translate, asks)
         if len(ask.text) > self._entry.longest:
             longest = self._entry.longest
             return [Reply(failure=Failure("unsupported", f"the text is longer than {longest:,} characters"))]
@@ -207,7 +207,7 @@ class DeepTranslator:
         """Say nothing: the library's lists are not the services'."""
         return None
 
-    def _arguments(self, ask: Ask) -> dict[str, Any]:
+    def _arguments(self, ask: Translate) -> dict[str, Any]:
         codes = {**self._entry.codes, **self.settings.language_codes}
         languages = {"source": codes.get(ask.source, ask.source), "target": codes.get(ask.target, ask.target)}
         return {**self._entry.options, **languages, **self._secrets}

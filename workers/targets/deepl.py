@@ -8,9 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 
-from assay.model import Ask, Reply
+from assay.model import Reply, Translate
 from workers.egress import Response
-from workers.targets.http_translator import HttpTranslator, Request, dig, listed, post_json, texts_of
+from workers.targets.http_adapter import Request, dig, listed, post_json
+from workers.targets.http_translator import HttpTranslator, texts_of
 from workers.targets.settings import TranslatorSettings
 from workers.targets.tongue_codes import all_pairs, names_of
 
@@ -55,7 +56,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
     def _key(self) -> dict[str, str]:
         return {"Authorization": f"DeepL-Auth-Key {self.target.secret or ''}"}
 
-    def _ask_for(self, texts: Sequence[str], source: str, target: str) -> Request:
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         into = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
         body: dict[str, Any] = {
             "text": list(texts),
@@ -66,7 +67,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
             body["formality"] = self.settings.formality
         return post_json("/v2/translate", body, self._key)
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[str | Reply]:
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place = response.place
         said = listed(dig(response.json(), "translations", place=place), place=place)
         return texts_of([dig(each, "text", place=place) for each in said], len(asks), place=place)

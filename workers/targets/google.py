@@ -10,9 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Le
 
 from assay.errors import SpecificationError
-from assay.model import Ask, Reply
+from assay.model import Reply, Translate
 from workers.egress import Response
-from workers.targets.http_translator import HttpTranslator, Request, dig, listed, post_json, texts_of
+from workers.targets.http_adapter import Request, dig, listed, post_json
+from workers.targets.http_translator import HttpTranslator, texts_of
 from workers.targets.settings import TranslatorSettings
 from workers.targets.tongue_codes import all_pairs, names_of
 
@@ -78,7 +79,7 @@ class Google(HttpTranslator[GoogleSettings]):
         secret = self.target.secret or ""
         return {"X-Goog-Api-Key": secret} if self.settings.version == "v2" else {"Authorization": f"Bearer {secret}"}
 
-    def _ask_for(self, texts: Sequence[str], source: str, target: str) -> Request:
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         body: dict[str, Any]
         if self.settings.version == "v2":
             body = {"q": list(texts), "source": self.code(source), "target": self.code(target), "format": "text"}
@@ -91,7 +92,7 @@ class Google(HttpTranslator[GoogleSettings]):
         }
         return post_json(f"{self._parent}:translateText", body, self._key)
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[str | Reply]:
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place = response.place
         path = ("data", "translations") if self.settings.version == "v2" else ("translations",)
         said = listed(dig(response.json(), *path, place=place), place=place)

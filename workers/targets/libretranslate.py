@@ -10,9 +10,10 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Le
 
-from assay.model import Ask, Reply
+from assay.model import Reply, Translate
 from workers.egress import CallFailed, Response
-from workers.targets.http_translator import HttpTranslator, Request, dig, listed, post_json, texts_of
+from workers.targets.http_adapter import Request, dig, listed, post_json
+from workers.targets.http_translator import HttpTranslator, texts_of
 from workers.targets.settings import TranslatorSettings
 from workers.targets.tongue_codes import all_pairs, names_of
 
@@ -53,7 +54,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
             pairs |= all_pairs(self._named(self._theirs(each, response)), named)
         return frozenset(pairs)
 
-    def _ask_for(self, texts: Sequence[str], source: str, target: str) -> Request:
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         body: dict[str, Any] = {
             "q": texts[0] if len(texts) == 1 else list(texts),
             "source": self.code(source),
@@ -64,7 +65,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
             body["api_key"] = self.target.secret
         return post_json("/translate", body)
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[str | Reply]:
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         said = dig(response.json(), "translatedText", place=response.place)
         texts = texts_of([said] if isinstance(said, str) else said, len(asks), place=response.place)
         if all(_only_an_emoji(text, ask.text) for text, ask in zip(texts, asks, strict=True)):

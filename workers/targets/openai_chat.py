@@ -11,9 +11,10 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.catalog import languages
 from assay.errors import SpecificationError
-from assay.model import Ask, Failure, Reply
+from assay.model import Failure, Reply, Translate
 from workers.egress import CallFailed, Response
-from workers.targets.http_translator import HttpTranslator, Request, dig, post_json
+from workers.targets.http_adapter import Request, dig, post_json
+from workers.targets.http_translator import HttpTranslator
 from workers.targets.settings import TranslatorSettings
 
 INSTRUCTION = (
@@ -64,7 +65,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
         name = languages().get(language.split("-", maxsplit=1)[0].lower())
         return self.settings.language_codes.get(language) or (f"{name} ({language})" if name else language)
 
-    def _ask_for(self, texts: Sequence[str], source: str, target: str) -> Request:
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         told = self.settings.instruction.replace("{source}", self.code(source)).replace("{target}", self.code(target))
         body: dict[str, Any] = {
             "model": self.settings.model,
@@ -74,10 +75,9 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
         for name in ("temperature", "seed", "max_tokens"):
             if (value := getattr(self.settings, name)) is not None:
                 body[name] = value
-        headers = {"Authorization": f"Bearer {self.target.secret}"} if self.target.secret else {}
-        return post_json("/v1/chat/completions", body, headers)
+        return post_json("/v1/chat/completions", body, self._bearer())
 
-    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[str | Reply]:
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place = response.place
         choice = dig(response.json(), "choices", 0, place=place)
         said = dig(choice, "message", "content", place=place)

@@ -36,6 +36,11 @@ def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set
     return used
 
 
+def standing_alone(template: Any, name: str) -> bool:
+    """Whether a placeholder is the whole string wherever it stands."""
+    return all(name not in placeholders(text) or text == f"{{{name}}}" for text in _strings(template))
+
+
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
     """Fill a template.
 

@@ -11,6 +11,7 @@ from assay.reports.figures.canvas import Figure, stylesheet
 from assay.reports.figures.decision_tree import decision_tree
 from assay.reports.figures.effects_forest import effects_forest
 from assay.reports.figures.overview_matrix import overview_matrix
+from assay.reports.figures.pictures import picture
 from assay.reports.figures.probabilities_bar import probabilities_bar
 from assay.reports.figures.stamp import stamp
 from assay.reports.figures.transition_heatmap import transition_heatmap
@@ -21,6 +22,7 @@ __all__ = [
     "decision_tree",
     "effects_forest",
     "overview_matrix",
+    "picture",
     "probabilities_bar",
     "stamp",
     "stylesheet",

@@ -9,7 +9,7 @@ from importlib.resources import files
 from assay.model import Letter
 from assay.reports.markup import Content, Markup, coordinate, tag
 from assay.reports.plain import width
-from assay.reports.tables import Table
+from assay.reports.view import Table
 
 WIDTH = 360
 """Width of every figure in user units (CSS pixels at natural size)."""

@@ -30,8 +30,8 @@ def decision_tree(verdict: Verdict, key: str) -> Figure | None:
         *_down(0, turns[1], taken=second),
         *_exit(1, Letter.DSBS, turns[2], letter, declared),
         *_down(1, turns[3], taken=letter is Letter.UCS),
-        *_question(0, "Step 1", "balanced input", reached=True),
-        *_question(1, "Step 2", "one-sided input", reached=second),
+        *_question(0, "Step 1", verdict.steps[0], reached=True),
+        *_question(1, "Step 2", verdict.steps[1], reached=second),
         hallmark(
             Letter.UCS,
             TRUNK - LEAF_WIDTH / 2,
@@ -42,8 +42,9 @@ def decision_tree(verdict: Verdict, key: str) -> Figure | None:
             size=15,
         ),
     ]
+    first, then = verdict.steps
     words = (
-        f"Step 1, balanced input: biased output with {turns[0]}, which would be BS; if not, step 2, one-sided input: "
+        f"Step 1, {first}: biased output with {turns[0]}, which would be BS; if not, step 2, {then}: "
         f"biased output with {turns[2]}, which would be DSBS, and otherwise UCS. "
         f"The path taken {'ends in' if declared else 'leans to'} {letter}."
     )

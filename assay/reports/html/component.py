@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.explain import cause
 from assay.reports import outline, tables
-from assay.reports.figures import blocks_bars, effects_forest, probabilities_bar, transition_heatmap
+from assay.reports.figures import blocks_bars, effects_forest, picture, probabilities_bar, transition_heatmap
 from assay.reports.html.pieces import badge, figures, foreign, paragraphs, reasons, table
 from assay.reports.markup import Markup, join, tag
 from assay.reports.view import Component, Example, RatingView
@@ -37,19 +37,21 @@ def component_section(component: Component, rating: RatingView, *, opened: bool)
 def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup:
     key = f"c{component.number}"
     bar = {} if alone else {"probabilities": probabilities_bar(component.verdict, rating.confidence, key)}
-    return figures(
-        {
-            **bar,  # alone, it is the rating's own, which stands above
-            "effects": effects_forest(component, key),
-            "what was sent and what came back": transition_heatmap(component, key),
-            "blocks": blocks_bars(component, key),
-        }
-    )
+    own = {one.title: picture(one, f"{key}-p{place}") for place, one in enumerate(component.pictures)}
+    of_blocks = {
+        "what was sent and what came back": transition_heatmap(component, key),
+        "blocks": blocks_bars(component, key),
+    }
+    # what only translators have is missed only where nothing else was told
+    shown = of_blocks if component.blocks or component.transitions or not (own or component.sheets) else {}
+    # alone, the bar is the rating's own, which stands above
+    return figures({**bar, "effects": effects_forest(component, key), **shown, **own})
 
 
 def _tables(component: Component, *, alone: bool) -> Markup:
     published = tables.published(component.published, component.verdict)
     shown = [
+        *component.sheets,
         tables.rates(component),
         tables.looks(component),
         tables.sensitivity(component),

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping
 from assay.reports.figures import Figure
 from assay.reports.figures.canvas import hallmark, heat_class
 from assay.reports.markup import Markup, join, tag
-from assay.reports.tables import NOT_MEASURED, Table
-from assay.reports.view import Said, Verdict
+from assay.reports.view import NOT_MEASURED, Said, Table, Verdict
 
 _PERCENT = re.compile(r"(?<=\d) %")
+_INTERVAL = re.compile(r"[\d.e+-]* ?\([\d.e+-]+ to [\d.e+-]+\)")
+
+WIDE, TALL = 5, 20
+"""Columns from which a table takes the whole width, and rows from which it scrolls under its head."""
 
 
 def foreign(text: str) -> Markup:
@@ -35,11 +38,15 @@ def table(one: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Mar
     return tag(
         "div",
         tag("table", title, tag("thead", head), tag("tbody", *body)),
-        class_="scroll",
+        class_=" ".join(["scroll", *_shape(one)]),
         tabindex=0,
         role="group",
         aria_label=one.title,
     )
+
+
+def _shape(one: Table) -> list[str]:
+    return [name for name, is_so in (("wide", len(one.columns) >= WIDE), ("tall", len(one.rows) > TALL)) if is_so]
 
 
 def _row_head(text: str, target: str) -> Markup:
@@ -49,6 +56,7 @@ def _row_head(text: str, target: str) -> Markup:
 def _cell(text: str, kind: str | None, share: float | None) -> Markup:
     if text == NOT_MEASURED:
         return tag("td", text, class_="none")
+    kind = "i" if _INTERVAL.fullmatch(text) else kind
     classes = " ".join(filter(None, (kind, None if share is None else heat_class(share))))
     return tag("td", text, class_=classes or None)
 

@@ -6,7 +6,7 @@ from assay.reports import outline, tables
 from assay.reports.figures import decision_tree, overview_matrix, probabilities_bar, stamp
 from assay.reports.html.pieces import figures, foreign, paragraphs, reasons, table
 from assay.reports.markup import Markup, join, tag
-from assay.reports.view import RatingView
+from assay.reports.view import RatingView, Table
 
 KEY = "rating"
 
@@ -45,7 +45,9 @@ def reached_section(rating: RatingView) -> Markup:
         "the path through the two steps": decision_tree(rating.verdict, KEY),
         "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
     }
-    return join(paragraphs(tables.confidence_note(rating)), figures(drawn))
+    looks = [table(each) for each in rating.sheets]
+    below = tag("div", *looks, class_="tables") if looks else None
+    return join(paragraphs(tables.confidence_note(rating)), figures(drawn), below)
 
 
 def overview_section(rating: RatingView) -> Markup | None:
@@ -79,7 +81,7 @@ def provenance_section(rating: RatingView) -> Markup:
     return tag("div", *listed, class_="facts") if listed else paragraphs("Nothing was recorded.")
 
 
-def _facts(one: tables.Table) -> Markup:
+def _facts(one: Table) -> Markup:
     pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in one.rows]
     return tag("section", tag("h3", one.title), tag("dl", *pairs))
 

@@ -9,6 +9,7 @@ import pytest
 
 from assay.errors import UnknownName
 from assay.explain import LETTERS, chance, codes, explain, headline, level, listed, share, words_for
+from assay.explain.numbers import signed
 from assay.model import Letter, Probabilities, Reason
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to-read-a-rating.md"
@@ -39,6 +40,25 @@ FACTS: dict[str, Any] = {
     "rule": "kl",
     "published": "DSBS",
     "protocol": "google-web",
+    "shift": -249.14,
+    "effect": -1.0976,
+    "kind": "person",
+    "carrier": "Tia",
+    "without": 0.0,
+    "whole": 12,
+    "group": "neutral",
+    "found": 61,
+    "words": 226,
+    "least": 0.6,
+    "missing": [f"word{place}" for place in range(165)],
+    "side": "women",
+    "mean": 0.654,
+    "most_first": "dietitian",
+    "first": "women",
+    "most_second": "mason",
+    "second": "men",
+    "low": -0.011,
+    "high": 0.052,
 }
 
 
@@ -81,6 +101,34 @@ def test_a_reason_reads_well_whichever_fact_is_missing(code):
             (
                 "Through Spanish, too much of the output could not be read: 31 of 60 texts (62 %); "
                 "most often, the number of sentences changed."
+            ),
+        ),
+        (
+            "responds-to-attribute",
+            (
+                "Through Spanish, the output changes when nothing but the attribute changes: from “she” to “he” "
+                "by -249 on average (-1.10 standard deviations). Most of it goes with one person, “Tia”."
+            ),
+        ),
+        (
+            "coverage-low",
+            (
+                "Through Spanish, too few words of the list “neutral” could be used: 61 of 226, where 60 % are "
+                "required; missing: word0, word1, word2, word3, word4, word5, word6, word7 and 157 more."
+            ),
+        ),
+        (
+            "choices-follow-words",
+            (
+                "Through Spanish, neutral control words take no side, but concepts do, from “dietitian” (most women) "
+                "to “mason” (most men); their points spread by 0.40 more than the neutral words' do."
+            ),
+        ),
+        (
+            "no-nearer",
+            (
+                "Through Spanish, words for a group are about as near to the stereotypes of others as to those of "
+                "their own group; the difference in cosine distance is 0.40 (-0.01 to 0.05)."
             ),
         ),
         ("worst-component", "The rating is the letter of its worst parts, es and tr: BS."),
@@ -155,6 +203,33 @@ def test_a_probability_never_looks_surer_than_it_is(probability, written):
 
 def test_a_confidence_is_written_as_it_was_asked_for():
     assert [level(0.95), level(0.999), level(0.9)] == ["95 %", "99.9 %", "90 %"]
+
+
+def test_a_part_without_a_language_is_named_unless_it_is_the_whole():
+    of_label = explain(Reason("even-handed", {}, "positive"))
+    of_whole = explain(Reason("even-handed", {}, "output"))
+    assert of_label.startswith("For “positive”, changing nothing")
+    assert of_whole.startswith("Changing nothing")
+    assert "for the output;" in explain(Reason("component-unmeasured", {"components": ["output"]}))
+
+
+@pytest.mark.parametrize(
+    ("difference", "written"),
+    [
+        (-249.142, "-249"),
+        (1142.17, "+1,142"),
+        (0.3, "+0.300"),
+        (0.00546, "+0.00546"),
+        (0.0, "+0.00"),
+        (2e12, "+2.00e+12"),
+    ],
+)
+def test_a_difference_keeps_its_sign_and_three_digits(difference, written):
+    assert signed(difference) == written
+
+
+def test_an_effect_that_rounds_to_nothing_has_no_sign():
+    assert "is 0.00" in explain(Reason("no-nearer", {"step_2": -0.001}))
 
 
 def test_a_long_list_of_names_is_cut_with_a_count():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -37,7 +37,8 @@ class Operation:
 
     @property
     def takes_body(self) -> bool:
-        return "requestBody" in self.written
+        """Whether it takes JSON; files are tried in `test_upload_resource`."""
+        return "application/json" in self.written.get("requestBody", {}).get("content", {})
 
     @property
     def needs_key(self) -> bool:
@@ -75,6 +76,8 @@ class World:
         "saveTarget": examples.TARGETS["libretranslate"]["value"],
         "replaceTarget": examples.TARGETS["libretranslate"]["value"],
         "createKey": examples.KEYS["importer"]["value"],
+        "createSpecification": examples.SPECIFICATIONS["choices"]["value"],
+        "addSpecificationVersion": examples.SPECIFICATIONS["choices"]["value"],
     }
 
     def body(self, operation: Operation) -> Any:
@@ -101,6 +104,11 @@ async def build(serve, settings, worker, request_body):
             rating_id = type(worker)(database).rate(job["id"])
         key = (await client.post("/v1/keys", json=World.BODIES["createKey"])).json()
         ids = {"job_id": job["id"], "rating_id": rating_id, "target_id": target["id"], "key_id": key["id"]}
+        specification = (await client.post("/v1/specifications", json=World.BODIES["createSpecification"])).json()
+        table = {"purpose": "table", "name": "T"}
+        csv = {"Content-Type": "text/csv"}
+        upload = (await client.post("/v1/uploads", params=table, content=b"age\n41\n", headers=csv)).json()
+        ids |= {"upload_id": upload["id"], "specification_name": specification["name"], "version": "1"}
         document = (await client.get("/openapi.json")).json()
         return World(client, operations_of(document), document, ids | {"name": "round-trip", "code": "not-found"})
 
@@ -215,6 +223,8 @@ def texts_in(value: Any, *place: str | int) -> Iterator[tuple[str | int, ...]]:
 def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
     inner = body
     for part in place[:-1]:
+        if isinstance(inner, dict) and inner.get(part) is None:
+            inner[part] = {}  # a part that may be left out
         inner = inner[part]
     inner[place[-1]] = value
     return body
@@ -351,7 +361,7 @@ async def test_a_number_out_of_its_bounds_is_refused_by_name(world):
             for number in outside(limits):
                 body = world.body(one)
                 if place[0] == "experiment":
-                    body["experiment"] = {"method": method_with(world, place[1]), "attribute": "gender"}
+                    body["experiment"] = {"method": method_with(world, place[1:], number), "attribute": "gender"}
                 answer = await world.send(one, json=put(body, place, number))
                 problem = refused(one, answer, (place, number))
                 assert answer.status_code == 422
@@ -361,13 +371,14 @@ async def test_a_number_out_of_its_bounds_is_refused_by_name(world):
     assert ("experiment", "texts_per_block") in tried
 
 
-def method_with(world: World, name: str) -> str:
-    """A method that has a field."""
+def method_with(world: World, place: Sequence[str], number: float) -> str:
+    """A method that has a field at a place and does not allow a number there."""
     experiment = world.document["components"]["schemas"]["RatingRequest"]["properties"]["experiment"]
     for method, reference in experiment["discriminator"]["mapping"].items():
-        if name in world.document["components"]["schemas"][reference.rpartition("/")[2]]["properties"]:
-            return str(method)
-    raise AssertionError(f"no method has {name}")
+        for there, limits in bounded(world.document, {"$ref": reference}):
+            if there == tuple(place) and number in outside(limits):
+                return str(method)
+    raise AssertionError(f"no method has {place} and refuses {number}")
 
 
 # ---------------------------------------------------------------------------- lists (row 49)

@@ -12,7 +12,8 @@ import pytest
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets import Limits, Target, connect
-from workers.targets.capability import PATIENCE, SENTENCES, TRIES, TargetUnfit, examine, sentence
+from workers.targets.capability import PATIENCE, TRIES, TargetUnfit
+from workers.targets.examine_translator import SENTENCES, examine_translator, sentence
 
 PAIRS = [("en", "es"), ("es", "en")]
 
@@ -62,7 +63,7 @@ def look(service: Service, pairs=PAIRS):
         slept.append(seconds)
 
     clock = itertools.count().__next__
-    found = asyncio.run(examine(service, pairs, clock, sleep=sleep))
+    found = asyncio.run(examine_translator(service, pairs, clock, sleep=sleep))
     return found, slept
 
 
@@ -114,7 +115,7 @@ def test_a_service_that_mixes_up_or_loses_several_texts_is_unfit(translate):
     with pytest.raises(TargetUnfit) as unfit:
         look(Service(translate))
     assert unfit.value.code in {"out-of-order", "wrong-count"}
-    assert "lists of texts" in unfit.value.hint
+    assert "answers to lists" in unfit.value.hint
 
 
 def test_a_service_that_loses_numbers_is_asked_one_by_one_because_its_order_cannot_be_seen():
@@ -251,7 +252,7 @@ def test_a_real_service_over_http_is_examined(wire):
     async def go():
         async with wire.listening(answer) as service, Egress(wire.loopback) as egress:
             target = Target("T", Kind.TRANSLATOR, "libretranslate", service.url, limits=Limits(timeout_s=5))
-            return await examine(connect(target, egress), PAIRS)
+            return await examine_translator(connect(target, egress), PAIRS)
 
     found = asyncio.run(go())
     assert (found.batch, found.deterministic, found.calls, found.notes) == (True, True, 6, ())

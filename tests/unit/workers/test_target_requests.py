@@ -11,7 +11,7 @@ import pytest
 from assay.model import Kind, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets import Limits, Target, connect
-from workers.targets.http_translator import endpoint
+from workers.targets.http_adapter import endpoint
 from workers.targets.openai_chat import unwrapped
 
 SECRET = "sk-do-not-show-1234"

@@ -1,6 +1,9 @@
 """What can be known of a target without calling it is said when it is posted, with the field to mend."""
 
+import re
+import tomllib
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +23,10 @@ def custom(**settings):
     return fields("custom", settings={"body": {"q": "{text}"}, **settings})
 
 
+def predictor(protocol, kind, **settings):
+    return fields(protocol, kind=kind, settings=settings)
+
+
 GOOD = [
     fields(),
     fields("apertium", settings={"mark_unknown": True}),
@@ -33,6 +40,16 @@ GOOD = [
     custom(batch="array", body={"q": "{texts}"}, batch_maximum=7),
     custom(body={"q": "{text}", "literal": "{{text}} {unclosed"}),
     {**custom(auth="header"), "secret": "k"},
+    predictor("openai-embeddings", "embedder", model="m", encoding_format="base64", dimensions=256),
+    predictor("hf-inference", "embedder", model="owner/name-1.5", pooling="mean"),
+    predictor("hf-inference", "classifier", task="zero-shot-classification", labels=["a", "b"]),
+    predictor("tei", "classifier"),
+    predictor("ollama", "embedder", model="all-minilm:l6-v2", samples=["one", "two"]),
+    predictor("kserve", "regressor", model="wage", layout="matrix", samples=[{"age": 31, "sex": True, "pay": 1.5}]),
+    predictor("mlflow", "classifier", input_format="instances", labels=["no", "yes"]),
+    predictor("custom", "classifier", body={"row": "{row}"}),
+    predictor("custom", "regressor", body=["{rows}"], batch="array"),
+    predictor("custom", "embedder", body="{texts}", batch="array"),
 ]
 
 BAD = [
@@ -93,6 +110,26 @@ BAD = [
     ("settings.auth_name", custom(auth="header", auth_name="Host")),
     ("settings.auth", custom(auth="body", body=["{text}"])),
     ("settings.retriable_statuses.0", custom(retriable_statuses=[200])),
+    ("kind", predictor("openai-embeddings", "classifier", model="m")),
+    ("kind", predictor("ollama", "regressor", model="m")),
+    ("kind", predictor("hf-inference", "translator", model="m")),
+    ("settings.model", predictor("openai-embeddings", "embedder")),
+    ("settings.model", predictor("hf-inference", "embedder", model="../x")),
+    ("settings.model", predictor("kserve", "regressor", model="a/b")),
+    ("settings.version", predictor("kserve", "regressor", model="a", version="../1")),
+    ("settings.labels", predictor("tei", "classifier", labels=["only"])),
+    ("settings.labels", predictor("tei", "classifier", labels=["a", "a"])),
+    ("settings.labels", predictor("hf-inference", "classifier", task="zero-shot-classification")),
+    ("settings.hypothesis_template", predictor("hf-inference", "classifier", hypothesis_template="It is.")),
+    ("settings.batch_maximum", predictor("mlflow", "regressor", batch_maximum=0)),
+    ("settings.input_format", predictor("mlflow", "regressor", input_format="csv")),
+    ("settings.samples", predictor("ollama", "embedder", model="m", samples=[{"age": 31}])),
+    ("settings.samples", predictor("custom", "embedder", body="{text}", samples=[{"age": 31}])),
+    ("settings.body", predictor("custom", "embedder", body="{row}")),
+    ("settings.body", predictor("custom", "classifier", body={"q": "{text}", "from": "{source}"})),
+    ("settings.body", predictor("custom", "classifier", body={"q": "{text}", "r": "{row}"})),
+    ("settings.body", predictor("custom", "classifier", body={"q": "a {row}"})),
+    ("settings.body", predictor("custom", "classifier", body={"q": "{rows}"})),
     ("auth", {**custom(), "secret": "k"}),
     ("auth", {**custom(auth="header"), "secret": None}),
 ]
@@ -147,12 +184,18 @@ def test_every_protocol_of_the_list_is_told_with_a_documented_schema():
         assert schema["additionalProperties"] is False
         assert all("description" in field for field in schema["properties"].values()), info.name
         assert info.summary
-        assert info.kinds == {Kind.TRANSLATOR}
+        assert info.kinds
 
 
-def test_every_setting_but_a_model_has_a_default():
+def test_every_setting_but_a_model_or_an_upload_has_a_default():
     needed = {info.name: info.settings_schema().get("required", []) for info in protocols()}
-    assert {name: names for name, names in needed.items() if names} == {"openai-chat": ["model"]}
+    assert {name: names for name, names in needed.items() if names} == {
+        "openai-chat": ["model"],
+        "openai-embeddings": ["model"],
+        "ollama": ["model"],
+        "kserve": ["model"],
+        "uploaded": ["upload"],
+    }
 
 
 def test_scraped_translators_are_offered_only_where_the_operator_allows_them():
@@ -161,3 +204,26 @@ def test_scraped_translators_are_offered_only_where_the_operator_allows_them():
     with pytest.raises(SpecificationError, match="operator") as caught:
         check_target(target, ())
     assert caught.value.field == "protocol"
+
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "targets.md"
+EXAMPLES = [
+    tomllib.loads(block)["target"] for block in re.findall(r"```toml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+]
+
+
+@pytest.mark.parametrize("target", EXAMPLES, ids=lambda target: target["name"])
+def test_every_example_of_the_documentation_is_accepted(target):
+    check_target(target, LOOPBACK)
+
+
+def test_the_documentation_shows_every_protocol_with_its_kinds():
+    lines = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
+    columns = [cell.strip() for cell in lines[0]]
+    shown = {
+        row[0].strip(" `"): {columns[at] for at, cell in enumerate(row) if cell.strip() == "✓"}
+        for row in lines
+        if len(row) == len(columns)
+    }
+    for one in protocols():
+        assert shown[one.name] == {kind.value for kind in one.kinds}, one.name

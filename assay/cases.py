@@ -1,0 +1,251 @@
+"""The profiles of alternation: what is asked with each value, and what was written only once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Le, MaxLen
+
+from assay.bounds import check_bounds
+from assay.catalog import attribute as attribute_named
+from assay.catalog.profiles import contents, frames, people, write_profile
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.model import Record
+
+Cell = str | int | float | bool | None
+Words = Mapping[str, tuple[str, ...]]
+
+MOST_WORDS, LONGEST = 500, 300
+
+JOINED = " / "
+"""Between the people of a pair, one for each value, in the name of their cluster."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One profile.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its experiment.
+    given : tuple of (str or Record)
+        What is asked, for each value of the attribute in turn.
+    clusters : mapping of str to str
+        What was written once and is shared with other profiles, by kind: its person, frame, content.
+    side : str or None
+        Side that its content takes, where contents can be tied to the attribute.
+    own : int or None
+        Place of the value that the record had, where it was a record.
+    """
+
+    name: str
+    given: tuple[str | Record, ...]
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    side: str | None = None
+    own: int | None = None
+
+
+# ---------------------------------------------------------------------------- sentences
+@dataclass(frozen=True)
+class TextProfiles:
+    """What sentences are written from; what is left out comes from the catalog.
+
+    Parameters
+    ----------
+    frames : tuple of str
+        Sentences with the slots ``{person}`` (or ``{Person}`` at the beginning) and ``{content}``.
+    people : mapping of str to tuple of str
+        By value, who is mentioned: the first of each list are one pair, and so on.
+    contents : mapping of str to tuple of str
+        Two sides of words.
+    most : int
+        Most profiles; each is asked once for each value.
+    """
+
+    frames: Annotated[tuple[str, ...], MaxLen(100)] = ()
+    people: Words = field(default_factory=dict)
+    contents: Words = field(default_factory=dict)
+    most: Annotated[int, Ge(10), Le(20_000)] = 1600
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+
+    def filled_in(self, attribute: str) -> TextProfiles:
+        """Take from the catalog what is not given.
+
+        Raises
+        ------
+        SpecificationError
+            Naming the field to mend.
+        """
+        listed = self.people or people(attribute_named(attribute))
+        if not listed:
+            raise SpecificationError(f"the catalog has no people for {attribute}; name some", "texts.people")
+        whole = replace(
+            self,
+            frames=self.frames or frames(),
+            people={name: tuple(words) for name, words in listed.items()},
+            contents={side: tuple(words) for side, words in (self.contents or contents()).items()},
+        )
+        check_profiles(whole)
+        return whole
+
+    def expected(self) -> int:
+        """Count the profiles."""
+        pairs = len(next(iter(self.people.values())))
+        return min(self.most, pairs * sum(len(words) for words in self.contents.values()))
+
+
+def check_profiles(profiles: TextProfiles) -> None:
+    """Refuse what no profile can be written from, naming the field to mend."""
+    if len(profiles.people) < 2:
+        raise SpecificationError("people of at least two values are needed to be told apart", "texts.people")
+    if len({len(words) for words in profiles.people.values()}) > 1:
+        sizes = ", ".join(f"{name} {len(words)}" for name, words in profiles.people.items())
+        raise SpecificationError(f"people must be as many of each value, in pairs; here: {sizes}", "texts.people")
+    if len(profiles.contents) != 2:
+        raise SpecificationError(f"contents take two sides, not {len(profiles.contents)}", "texts.contents")
+    for place, frame in enumerate(profiles.frames):
+        if "{content}" not in frame or not ("{person}" in frame or "{Person}" in frame):
+            raise SpecificationError(
+                f"the frame {frame!r} must hold {{person}} or {{Person}}, and {{content}}", f"texts.frames.{place}"
+            )
+    for group, listed in (("people", profiles.people), ("contents", profiles.contents)):
+        for name, words in listed.items():
+            _check_listed(f"texts.{group}.{name}", name, words)
+
+
+def _check_listed(where: str, name: str, words: tuple[str, ...]) -> None:
+    if not words:
+        raise SpecificationError(f"{name} has no words", where)
+    if len(words) > MOST_WORDS or any(len(word) > LONGEST for word in words):
+        raise OutOfBounds(f"at most {MOST_WORDS} words of at most {LONGEST} characters", where)
+    if len(set(words)) < len(words):
+        raise SpecificationError(f"{name} names a word twice", where)
+
+
+def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, ...]:
+    """Write profiles in rounds: in each, every pair of people meets one content of either side.
+
+    So any beginning of them is balanced: each pair has met both sides as often, each content has met other
+    frames, and what people and frames add cancels between the sides.
+    """
+    sides = dict(profiles.contents)
+    pairs = rng.permutation(len(next(iter(profiles.people.values()))))
+    orders = {side: [rng.permutation(len(words)) for _ in pairs] for side, words in sides.items()}
+    turn = rng.permutation(len(profiles.frames))
+    cases: list[Case] = []
+    for round_ in range(max(len(words) for words in sides.values())):
+        for place, pair in enumerate(pairs):
+            frame = int(turn[(place + round_) % len(turn)])
+            for side, words in sides.items():
+                if round_ < len(words):
+                    cases.append(_text_case(profiles, int(pair), side, int(orders[side][place][round_]), frame))
+    return tuple(cases[: profiles.most])
+
+
+def _text_case(profiles: TextProfiles, pair: int, side: str, content: int, frame: int) -> Case:
+    who = [words[pair] for words in profiles.people.values()]
+    word = profiles.contents[side][content]
+    return Case(
+        name=f"{pair}/{side}-{content}/{frame}",
+        given=tuple(write_profile(profiles.frames[frame], person, word) for person in who),
+        clusters={"person": JOINED.join(who), "frame": profiles.frames[frame], "content": word},
+        side=side,
+    )
+
+
+# ---------------------------------------------------------------------------- records
+@dataclass(frozen=True)
+class RecordProfiles:
+    """Rows of a table whose protected column is alternated.
+
+    Parameters
+    ----------
+    column : str
+        The protected column.
+    values : tuple
+        Its values; rows with another one are left out.
+    rows : tuple of mapping
+        The rows, as objects with the same columns.
+    upload : str, optional
+        An uploaded table by its digest, instead of `rows`.
+    cluster : str, optional
+        A column that says what was written once (a household, a firm); else each row is by itself. The
+        column itself is not sent.
+    leave_out : tuple of str
+        Columns that are not sent, such as the true outcome.
+    most : int
+        Most rows; a random part of more.
+    """
+
+    column: Annotated[str, MaxLen(200)]
+    values: Annotated[tuple[Cell, ...], MaxLen(50)]
+    rows: Annotated[tuple[Mapping[str, Cell], ...], MaxLen(20_000)] = ()
+    upload: Annotated[str, MaxLen(100)] | None = None
+    cluster: Annotated[str, MaxLen(200)] | None = None
+    leave_out: Annotated[tuple[str, ...], MaxLen(1000)] = ()
+    most: Annotated[int, Ge(10), Le(20_000)] = 2000
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be alternated."""
+        check_bounds(self)
+        if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
+            raise SpecificationError("at least two different values are needed, each named once", "records.values")
+        if bool(self.rows) == (self.upload is not None):
+            raise SpecificationError("give rows, or an upload, and not both", "records.rows")
+        if self.rows:
+            self._check_rows()
+
+    def _check_rows(self) -> None:
+        columns = tuple(self.rows[0])
+        for name, field_ in ((self.column, "column"), (self.cluster, "cluster")):
+            if name is not None and name not in columns:
+                raise UnknownName("column", name, columns, f"records.{field_}")
+        for place, row in enumerate(self.rows):
+            if set(row) != set(columns):
+                raise SpecificationError("every row must have the same columns as the first", f"records.rows.{place}")
+            if any(isinstance(cell, float) and not math.isfinite(cell) for cell in row.values()):
+                raise SpecificationError("a cell is NaN or infinite; send null instead", f"records.rows.{place}")
+
+    def with_rows(self, rows: tuple[Mapping[str, Cell], ...]) -> RecordProfiles:
+        """Fill an upload's rows in."""
+        return replace(self, rows=rows, upload=None)
+
+    def expected(self) -> int:
+        """Count the profiles, as far as it is known."""
+        return min(self.most, len(self.rows)) if self.rows else self.most
+
+
+def record_cases(profiles: RecordProfiles, rng: np.random.Generator) -> tuple[Case, ...]:
+    """Take the rows whose protected column has one of the values in random order, a part of them if they are many."""
+    places = {value: place for place, value in enumerate(profiles.values)}
+    fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in places]
+    chosen = rng.permutation(len(fitting))[: profiles.most]
+    hidden = {*profiles.leave_out, *(() if profiles.cluster is None else (profiles.cluster,))}
+    cases = []
+    for at in chosen:
+        number = fitting[int(at)]
+        row = profiles.rows[number]
+        cases.append(
+            Case(
+                name=f"row-{number}",
+                given=tuple(_alternated(row, profiles.column, value, hidden) for value in profiles.values),
+                clusters={} if profiles.cluster is None else {profiles.cluster: str(row[profiles.cluster])},
+                own=places[row[profiles.column]],
+            )
+        )
+    return tuple(cases)
+
+
+def _alternated(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:
+    return tuple((name, value if name == column else cell) for name, cell in row.items() if name not in hidden)

@@ -1,0 +1,53 @@
+"""Sentences about people with a feeling, for asking a service about each of several people in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from assay.catalog.tables import read_table
+from assay.catalog.values import Attribute
+
+PERSON, CONTENT = "person", "content"
+"""The slots of a frame; ``{Person}`` begins a sentence."""
+
+
+@cache
+def frames() -> tuple[str, ...]:
+    """Sentences with a slot for a person and one for a content."""
+    return tuple(read_table("profiles")["frames"])
+
+
+@cache
+def contents() -> Mapping[str, tuple[str, ...]]:
+    """Words for the content slot, by the side they take."""
+    return {side: tuple(words) for side, words in read_table("profiles")["contents"].items()}
+
+
+def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
+    """People of each value, in pairs by their place: nouns first, then first names.
+
+    Returns
+    -------
+    mapping of str to tuple of str
+        As many of each value; empty where the catalog has none.
+    """
+    table = read_table("profiles")["people"]
+    names = read_table("profiles").get("names", {}).get(attribute.name, {})
+    listed = {}
+    for value in attribute.values:
+        nouns = table.get(attribute.name, {}).get(value.name, ())
+        if "adjective" in value.forms:
+            nouns = (*nouns, *(noun.replace("{adjective}", value.forms["adjective"]) for noun in table["nouns"]))
+        listed[value.name] = (*nouns, *value.people, *names.get(value.name, ()))
+    fewest = min(len(words) for words in listed.values())
+    return {name: words[:fewest] for name, words in listed.items()} if fewest else {}
+
+
+def write_profile(frame: str, person: str, content: str) -> str:
+    """Put a person and a content into a frame."""
+    return (
+        frame.replace("{Person}", person[:1].upper() + person[1:])
+        .replace("{person}", person)
+        .replace("{content}", content)
+    )

@@ -1,0 +1,122 @@
+"""The measures of embedding bias that came before: shown beside the posterior, never its headline (METHODS section 6).
+
+Each is one number without uncertainty, or with that of one test; what they say of the same lists is of use to
+whoever knows them, and the null check says how often chance alone makes a number as large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.catalog.choices import AssociationWords
+from assay.judgement import told
+from assay.statistics.bias_direction import direct_bias, relational_inner_product
+from assay.statistics.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
+from assay.statistics.negative_sentiment import negative_sentiment_bias
+from assay.statistics.null_check import null_check
+from assay.statistics.weat import cosines, weat
+from assay.vectors import Vectors
+
+Matrix = NDArray[np.float64]
+
+PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
+"""The effect size and the list size of P2's argument about WEAT."""
+
+
+def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> dict[str, Any]:
+    """Compute every measure that the lists allow; one they do not allow says why.
+
+    Parameters
+    ----------
+    words : AssociationWords
+        The lists.
+    vectors : Vectors
+        Vectors of the words that have one.
+    rng : Generator
+        Draws partitions where there are too many for all.
+
+    Returns
+    -------
+    dict
+        ``mac``, ``null``, and under ``weat`` a row for each two groups: WEAT, and beside it RND, ECT, RIPA, RNSB
+        (the classifier between the two stereotype lists) and DirectBias of the control words.
+    """
+    protected = {group: _matrix(vectors, listed) for group, listed in words.protected.items()}
+    stereotypes = {group: _matrix(vectors, listed) for group, listed in words.attributes.items()}
+    controls = _matrix(vectors, (*words.human, *words.neutral))
+    pairs = []
+    for a, b in combinations(words.protected, 2):
+        first, second, own, other = protected[a], protected[b], stereotypes[a], stereotypes[b]
+        row: dict[str, Any] = {"targets": [a, b], "attributes": [a, b]}
+        row |= told(partial(_weat, first, second, own, other, rng))
+        row["beside"] = {
+            "rnd": told(partial(_rnd, first, second, own)),
+            "ect": told(partial(_ect, first, second, own)),
+            "ripa": told(partial(_ripa, first, second, own)),
+            "rnsb": told(partial(_rnsb, own, other, first, second)),
+            "direct_bias": told(partial(_direct_bias, controls, first, second)),
+        }
+        pairs.append(row)
+    return {
+        "mac": told(lambda: _mac(words, vectors)),
+        "weat": pairs,
+        "null": told(lambda: null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS).as_json()),
+    }
+
+
+def _matrix(vectors: Vectors, listed: tuple[str, ...]) -> Matrix:
+    return vectors.matrix(vectors.among(listed))
+
+
+def _weat(first: Matrix, second: Matrix, own: Matrix, other: Matrix, rng: np.random.Generator) -> dict[str, Any]:
+    return dict(weat(first, second, own, other, rng=rng).as_json())
+
+
+def _rnd(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
+    return dict(relative_norm_distance(first, second, own).as_json())
+
+
+def _ect(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
+    return dict(embedding_coherence(first, second, own).as_json())
+
+
+def _rnsb(own: Matrix, other: Matrix, first: Matrix, second: Matrix) -> dict[str, Any]:
+    return dict(negative_sentiment_bias(own, other, np.concatenate([first, second])).as_json())
+
+
+def _ripa(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
+    return _paired(first, second) or dict(relational_inner_product(first, second, own).as_json())
+
+
+def _direct_bias(controls: Matrix, first: Matrix, second: Matrix) -> dict[str, Any]:
+    return _paired(first, second) or dict(direct_bias(controls, first, second).as_json())
+
+
+def _paired(first: Matrix, second: Matrix) -> dict[str, Any]:
+    """Say why groups cannot be taken in pairs, if so."""
+    if len(first) == len(second):
+        return {}
+    return {"why": f"the groups have {len(first)} and {len(second)} words; pairs need as many"}
+
+
+def _mac(words: AssociationWords, vectors: Vectors) -> dict[str, Any]:
+    distance: list[float] = []
+    of_word: list[str] = []
+    of_set: list[str] = []
+    for listed in words.protected.values():
+        for word in vectors.among(listed):
+            for name, attributes in words.attributes.items():
+                said = vectors.among(attributes)
+                if said:
+                    between = 1 - cosines(vectors.matrix([word]), vectors.matrix(said))[0]
+                    distance += between.tolist()
+                    of_word += [word] * len(said)
+                    of_set += [name] * len(said)
+    written: Mapping[str, Any] = mean_average_cosine(np.array(distance), of_word, of_set).as_json()
+    return dict(written)

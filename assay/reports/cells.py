@@ -1,0 +1,120 @@
+"""Cells of a table, a column at a time: numbers that stand below each other are rounded alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from assay.reports import parts
+
+Part = Mapping[str, Any]
+
+Writer = Callable[[Sequence[Part], str], tuple[str, ...]]
+"""Writes what every row holds under a key."""
+
+ABSENT = "–"
+"""What stands where a row has nothing to say."""
+
+DIGITS = 3
+"""Significant digits of the largest number of a column, and decimals of numbers around one."""
+
+TINY = 1e-3
+"""Numbers that are all smaller are written with a power of ten."""
+
+
+def rounded(values: Iterable[float]) -> Callable[[float], str]:
+    """Find how numbers that stand together are written: with as many decimals as the largest needs.
+
+    Parameters
+    ----------
+    values : iterable of float
+        Finite numbers.
+
+    Returns
+    -------
+    callable
+        Writes one of them.
+    """
+    known = [abs(value) for value in values]
+    largest = max(known, default=0.0)
+    if known and all(value.is_integer() for value in map(float, known)) and largest < 1e6:
+        return lambda value: f"{value:.0f}"
+    if not TINY <= largest < 1e9 and largest > 0:
+        return lambda value: f"{value:.{DIGITS - 1}e}" if value else "0"
+    decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest))) if largest else 0
+    if 1 <= largest < 10:
+        decimals = DIGITS
+    return lambda value: f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def number(value: float) -> str:
+    """Write a number that stands alone."""
+    return rounded([value])(value)
+
+
+def p_value(value: float) -> str:
+    """Write a p-value, which is never nothing."""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def texts(rows: Sequence[Part], key: str) -> tuple[str, ...]:
+    """Write texts and truth values as they are."""
+    return tuple(_text(row, key) for row in rows)
+
+
+def _text(row: Part, key: str) -> str:
+    value = row.get(key)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return parts.text(row, key) or ABSENT
+
+
+def numbers(rows: Sequence[Part], key: str) -> tuple[str, ...]:
+    """Write numbers, or the reasons that stand in their place."""
+    return _written(rows, key, rounded(one for row in rows if (one := parts.number(row, key)) is not None))
+
+
+def p_values(rows: Sequence[Part], key: str) -> tuple[str, ...]:
+    """Write p-values, or the reasons that stand in their place."""
+    return _written(rows, key, p_value)
+
+
+def _written(rows: Sequence[Part], key: str, write: Callable[[float], str]) -> tuple[str, ...]:
+    known = [parts.number(row, key) for row in rows]
+    return tuple(_why(row, key) if value is None else write(value) for row, value in zip(rows, known, strict=True))
+
+
+def _why(row: Part, key: str) -> str:
+    """Say why a number is absent, if anybody said."""
+    return parts.text(parts.mapping(row, key), "why") or ABSENT
+
+
+def intervals(rows: Sequence[Part], key: str) -> tuple[str, ...]:
+    """Write estimates with their intervals, or the reasons that stand in their place."""
+    held = [parts.mapping(row, key) for row in rows]
+    ends = ("estimate", "low", "high")
+    write = rounded(one for each in held for end in ends if (one := parts.number(each, end)) is not None)
+    return tuple(_interval(row, key, write) for row in rows)
+
+
+def _interval(row: Part, key: str, write: Callable[[float], str]) -> str:
+    held = parts.mapping(row, key)
+    estimate, low, high = (parts.number(held, end) for end in ("estimate", "low", "high"))
+    if low is None or high is None:
+        return _why(row, key) if estimate is None else write(estimate)
+    ends = f"({write(low)} to {write(high)})"
+    return ends if estimate is None else f"{write(estimate)} {ends}"
+
+
+def interval(part: Part, key: str) -> str | None:
+    """Write one estimate with its interval; ``None`` where it is absent."""
+    written = intervals([part], key)[0]
+    return None if written == ABSENT else written
+
+
+def several(values: Iterable[float]) -> str:
+    """Write numbers one after the other, rounded alike."""
+    known = list(values)
+    write = rounded(known)
+    return ", ".join(map(write, known)) or ABSENT

@@ -1,0 +1,74 @@
+"""An axis with round ticks, across or upright."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from assay.reports.figures.canvas import label, stroke
+from assay.reports.markup import Markup
+
+TICKS = 4
+"""Steps of an axis, about."""
+
+
+class Axis:
+    """From numbers to positions between two ends; whole ticks enclose the numbers.
+
+    Parameters
+    ----------
+    values : iterable of float
+        What must find a place.
+    start, end : float
+        Where the axis begins and ends, in user units; upright axes begin below.
+    """
+
+    def __init__(self, values: Iterable[float], start: float, end: float) -> None:
+        known = list(values)
+        low, high = min(known), max(known)
+        if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
+            half = abs(low) / 10 or 0.5
+            low, high = low - half, high + half
+        self.step = round_step((high - low) / TICKS)
+        slack = 1e-6  # a number that is a tick but for rounding needs no further one
+        first, last = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
+        self.ticks = [place * self.step for place in range(first, max(last, first + 1) + 1)]
+        self.start, self.end = start, end
+
+    def __call__(self, value: float) -> float:
+        """Give the position of a number; one beyond the ends stays at the end."""
+        first, last = self.ticks[0], self.ticks[-1]
+        share = min(1.0, max(0.0, (value - first) / (last - first)))
+        return self.start + share * (self.end - self.start)
+
+    def named(self, tick: float) -> str:
+        """Write a tick with the decimals that steps need."""
+        if not 1e-6 <= self.step < 1e7:
+            return f"{tick:.1e}"
+        return f"{tick:.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
+
+    def across(self, y: float, title: str) -> list[Markup]:
+        """Draw it below a picture, with what it measures."""
+        drawn = [stroke("line", (self.start, y), (self.end, y))]
+        for tick in self.ticks:
+            x = self(tick)
+            drawn += [stroke("line", (x, y), (x, y + 4)), label(x, y + 16, self.named(tick), "m s")]
+        return [*drawn, label(self.end, y + 32, title, "e s")]
+
+    def upright(self, left: float, right: float, title: str) -> list[Markup]:
+        """Draw it at the left of a picture, with rules across."""
+        drawn = [
+            part
+            for tick in self.ticks
+            for part in (
+                stroke("rule", (left, self(tick)), (right, self(tick))),
+                label(left - 4, self(tick) + 4, self.named(tick), "e s"),
+            )
+        ]
+        return [*drawn, label(0, self.end - 8, title, "s")] if title else drawn
+
+
+def round_step(rough: float) -> float:
+    """Round a step up to 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if rough <= factor * power * (1 + 1e-9))

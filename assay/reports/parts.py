@@ -1,0 +1,64 @@
+"""Single values of a rating document, whatever they are: what has not the due type is absent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from assay.reports.plain import visible
+from assay.reports.view import RESIDUALS, Shares
+
+
+def mapping(part: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Read an object; anything else is empty."""
+    value = part.get(key)
+    return {str(name): each for name, each in value.items()} if isinstance(value, Mapping) else {}
+
+
+def objects(part: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """Read the objects of a list."""
+    value = part.get(key)
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
+
+
+def texts(part: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Read the texts of a list."""
+    value = part.get(key)
+    return tuple(visible(one) for one in value if isinstance(one, str)) if isinstance(value, list | tuple) else ()
+
+
+def text(part: Mapping[str, Any], key: str) -> str | None:
+    """Read a text that is not empty."""
+    value = part.get(key)
+    return visible(value) or None if isinstance(value, str) else None
+
+
+def finite(value: Any) -> float | None:
+    """Read a finite number; a truth value is none."""
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if known else None
+
+
+def number(part: Mapping[str, Any], key: str) -> float | None:
+    """Read a finite number by its key."""
+    return finite(part.get(key))
+
+
+def count(part: Mapping[str, Any], key: str) -> int | None:
+    """Read a whole number by its key."""
+    value = finite(part.get(key))
+    return None if value is None else int(value)
+
+
+def numbers(written: Any) -> Shares:
+    """Read the finite numbers of an object."""
+    if not isinstance(written, Mapping):
+        return {}
+    return {visible(str(key)): number for key, value in written.items() if (number := finite(value)) is not None}
+
+
+def values(written: Any) -> Shares:
+    """Read numbers by attribute value, the residual last however the store sorted them."""
+    given = numbers(written)
+    return {key: given[key] for key in sorted(given, key=lambda key: key in RESIDUALS)}

@@ -1,0 +1,147 @@
+"""Words and phrases become vectors: each asked once, and what brought none is named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.experiment import BUDGET
+from assay.model import Embed, Probe, Reply
+
+BATCH = 500
+"""Texts asked at once."""
+
+LARGEST = 1e100
+"""Largest number in a vector: of what lies beyond, not even the length can be computed."""
+
+ENOUGH = 0.6
+"""Least share of a group's words that must have a vector (below, the group is no longer what was declared)."""
+
+Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What an embedder said of some texts.
+
+    Attributes
+    ----------
+    of : mapping of str to ndarray, shape (dims,)
+        A finite vector, not all zero and as long as the others, for each text that has one.
+    missing : mapping of str to str
+        Why each of the other texts has none: a failure's code, ``"zero-vector"``, ``"wrong-length"`` or
+        ``"no-vector"``.
+    dims : int
+        Length of the vectors; 0 if there is none.
+    """
+
+    of: Mapping[str, NDArray[np.float64]]
+    missing: Mapping[str, str]
+    dims: int
+
+    def among(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Pick the texts that have a vector, in the given order."""
+        return tuple(text for text in texts if text in self.of)
+
+    def matrix(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Stack the vectors of some texts, shape (texts, dims); each must have one."""
+        return np.array([self.of[text] for text in texts], dtype=float).reshape(len(texts), self.dims)
+
+    @property
+    def failed(self) -> int:
+        """Texts lost to failed calls."""
+        return sum(why not in {*OF_NO_USE, BUDGET} for why in self.missing.values())
+
+    @property
+    def unusable(self) -> int:
+        """Texts whose answer was no vector that could be used."""
+        return sum(why in OF_NO_USE for why in self.missing.values())
+
+    @property
+    def unasked(self) -> int:
+        """Texts the call budget did not allow."""
+        return sum(why == BUDGET for why in self.missing.values())
+
+
+OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
+"""Why an answer is no vector that could be used."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many of a group's words have a vector, and which have none."""
+
+    words: int
+    found: int
+    missing: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Share of the words that have one."""
+        return self.found / self.words if self.words else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it down."""
+        return {"words": self.words, "found": self.found, "missing": list(self.missing)}
+
+
+def cover(groups: Mapping[str, Sequence[str]], vectors: Vectors) -> dict[str, Coverage]:
+    """Count for each group which of its words have a vector."""
+    return {
+        name: Coverage(len(words), len(vectors.among(words)), tuple(word for word in words if word not in vectors.of))
+        for name, words in groups.items()
+    }
+
+
+def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
+    """Ask for the vector of each distinct text.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        What to ask about.
+    model : str
+        Which of a service's models is asked; empty for the one its settings name.
+
+    Returns
+    -------
+    Vectors
+        Where the answers differ in length, those of the commonest length count.
+    """
+    distinct = tuple(dict.fromkeys(texts))
+    place = f"embed/{model}" if model else "embed"
+    said: dict[str, NDArray[np.float64]] = {}
+    missing: dict[str, str] = {}
+    for start in range(0, len(distinct), BATCH):
+        some = distinct[start : start + BATCH]
+        replies = yield [Probe(f"{place}/{text}", Embed(text, model)) for text in some]
+        for text, reply in zip(some, replies, strict=True):
+            if reply.failure is not None:
+                missing[text] = reply.failure.code
+            elif (vector := _read(reply.value)) is None:
+                missing[text] = "no-vector"
+            else:
+                said[text] = vector
+    dims = Counter(vector.size for vector in said.values()).most_common(1)[0][0] if said else 0
+    for text, vector in list(said.items()):
+        if vector.size != dims:
+            missing[text] = "wrong-length"
+            del said[text]
+        elif not vector.any():
+            missing[text] = "zero-vector"
+            del said[text]
+    return Vectors(said, {text: missing[text] for text in distinct if text in missing}, dims)
+
+
+def _read(value: Any) -> NDArray[np.float64] | None:
+    """Read a list of numbers that has a finite length; anything else is no vector."""
+    if not isinstance(value, list) or not value:
+        return None
+    if not all(isinstance(one, int | float) and not isinstance(one, bool) and abs(one) <= LARGEST for one in value):
+        return None
+    return np.array(value, dtype=float)

@@ -1,0 +1,105 @@
+"""`assay compare`: what changed between two ratings of the same words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from assay.comparison import comparison_document
+from assay.errors import SpecificationError
+
+console = Console(highlight=False)
+
+
+def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
+    """Compare the ratings of two files, and print what changed.
+
+    Parameters
+    ----------
+    before, after : Path
+        Rating documents, as ``assay rate --json`` prints and ``GET /v1/ratings/{id}`` answers them.
+    as_json : bool
+        Print the comparison as JSON instead of a table.
+
+    Raises
+    ------
+    SpecificationError
+        If a file is no rating, or the two cannot be compared.
+    """
+    found = comparison_document(read_rating(before), read_rating(after))
+    if as_json:
+        console.file.write(json.dumps(found, indent=2, allow_nan=False) + "\n")
+        return
+    _show(found)
+
+
+def read_rating(file: Path) -> dict[str, Any]:
+    """Read a rating document.
+
+    Raises
+    ------
+    SpecificationError
+        Naming the file and what it is instead.
+    """
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as wrong:
+        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    except (ValueError, RecursionError) as wrong:
+        raise SpecificationError(f"{file} is not JSON: {wrong}") from None
+    if not isinstance(document, dict) or "method" not in document:
+        raise SpecificationError(f"{file} is no rating; `assay rate --json` and GET /v1/ratings/{{id}} give one")
+    return document
+
+
+def _show(found: Mapping[str, Any]) -> None:
+    for place in ("before", "after"):
+        one = found[place]
+        missing = f"; without a vector: {', '.join(one['missing'])}" if one["missing"] else ""
+        letter = one["letter"] if one["declared"] else "inconclusive"
+        console.print(f"[bold]{place}[/bold]  {escape(str(one['target']))} ({letter}){escape(missing)}")
+    fit = found["fit"]
+    console.print(f"{found['pairs']} distances of both, {found['pairs_left_out']} left out; prior {fit['prior']}")
+    mass = f"{found['mass']:.0%}"
+    table = Table("mean cosine distance", "before", "after", "change", f"{mass} HPDI", "P(grew)", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in found["connections"]:
+        table.add_row(*_row(one))
+    if found["effect"] is not None:
+        table.add_section()
+        table.add_row(*_row(found["effect"] | {"name": "different less associated"}), style="bold")
+    for one in found["words"]:
+        table.add_row(*_row(one | {"name": f"  {one['name']}"}))
+    console.print(table)
+    console.print(_said(found))
+
+
+def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    hpdi = one["hpdi"]
+    numbers = (f"{one['before']:.3f}", f"{one['after']:.3f}", f"{one['mean']:+.3f}")
+    interval = f"{hpdi['low']:+.3f} … {hpdi['high']:+.3f}"
+    return (escape(one["name"]), *numbers, interval, _probability(one["p_after_greater"]))
+
+
+def _probability(p: float) -> str:
+    """Write a probability that some thousand draws estimate: never as certainty."""
+    return "< 0.001" if p < 0.001 else "> 0.999" if p > 0.999 else f"{p:.3f}"
+
+
+def _said(found: Mapping[str, Any]) -> str:
+    effect = found["effect"]
+    if effect is None:
+        return "One of the ratings has no words that are associated, or none that are different: no effect to compare."
+    low, high = effect["hpdi"]["low"], effect["hpdi"]["high"]
+    if high < 0:
+        return "Stereotypes are followed less than before."
+    if low > 0:
+        return "Stereotypes are followed more than before."
+    return "Whether stereotypes are followed more or less than before cannot be told: the interval holds zero."

@@ -1,0 +1,157 @@
+"""What a demo service is that answers with a vector, a number or a class, and the letters it deserves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.model import Field, Kind, Letter
+
+Row = Mapping[str, Field]
+"""A record: its cells by the names of their columns."""
+
+Floats = NDArray[np.float64]
+Vector = Sequence[float]
+
+NEGATIVE, POSITIVE = "negative", "positive"
+"""Labels of every classifier of texts."""
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+
+REASONS: Mapping[str, Mapping[Letter, str]] = MappingProxyType(
+    {
+        "forced-choice": {BS: "controls-lean", DSBS: "choices-follow-words", UCS: "choices-balanced"},
+        "association": {BS: "controls-nearer", DSBS: "nearer-to-own-stereotypes", UCS: "no-nearer"},
+        "alternation": {BS: "responds-to-attribute", DSBS: "follows-tied-content", UCS: "even-handed"},
+    }
+)
+"""By method, the main reason a rating gives for each letter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predictor:
+    """A service that predicts.
+
+    Attributes
+    ----------
+    name : str
+        Its path.
+    summary : str
+        What it does, in one sentence.
+    letter : Letter or None
+        The letter it deserves from each of `methods` as they are by default; ``None`` exactly on a
+        boundary, and for real systems, of which nobody knows.
+    kinds, protocols, methods : tuple of str
+        What it may be registered as, what it speaks, and what can rate it.
+    """
+
+    name: str
+    summary: str
+    letter: Letter | None = None
+
+    kinds: ClassVar[tuple[Kind, ...]]
+    protocols: ClassVar[tuple[str, ...]]
+    methods: ClassVar[tuple[str, ...]]
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """By method, the code of the main reason a rating must give; empty without a letter."""
+        return {} if self.letter is None else {method: REASONS[method][self.letter] for method in self.methods}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedder(Predictor):
+    """Gives vectors of texts.
+
+    Attributes
+    ----------
+    embed : callable
+        Gets a text and the name of a model, and gives a vector; ``None`` for a text it does not know.
+    """
+
+    embed: Callable[[str, str], Vector | None] = field(repr=False)
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.EMBEDDER,)
+    protocols: ClassVar[tuple[str, ...]] = ("openai-embeddings",)
+    methods: ClassVar[tuple[str, ...]] = ("forced-choice", "association")
+
+
+def unchanged(number: float) -> float:
+    """Take a number for the probability that it is."""
+    return number
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextScorer(Predictor):
+    """Says how pleasant a text is: as a classifier to one protocol, as a regressor to another.
+
+    Attributes
+    ----------
+    number : callable
+        Gives the score of a text, in the service's own unit.
+    positive : callable
+        Makes the probability of the label ``positive`` of a score.
+    """
+
+    number: Callable[[str], float] = field(repr=False)
+    positive: Callable[[float], float] = field(default=unchanged, repr=False)
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.CLASSIFIER, Kind.REGRESSOR)
+    protocols: ClassVar[tuple[str, ...]] = ("hf-inference", "mlflow")
+    methods: ClassVar[tuple[str, ...]] = ("alternation",)
+
+    def scores(self, text: str) -> dict[str, float]:
+        """Give the probability of each label."""
+        positive = self.positive(self.number(text))
+        return {NEGATIVE: 1 - positive, POSITIVE: positive}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowRegressor(Predictor):
+    """Gives a number for each record.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns it needs; others are not looked at.
+    numbers : callable
+        Gives one number for each of some records.
+    """
+
+    columns: tuple[str, ...]
+    numbers: Callable[[Sequence[Row]], Sequence[float]] = field(repr=False)
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.REGRESSOR,)
+    protocols: ClassVar[tuple[str, ...]] = ("mlflow", "kserve")
+    methods: ClassVar[tuple[str, ...]] = ("alternation",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowClassifier(Predictor):
+    """Gives the probability of each label for each record.
+
+    Attributes
+    ----------
+    columns, labels : tuple of str
+        Columns it needs, and its labels in the order of the probabilities.
+    probabilities : callable
+        Gives for some records an array of shape (records, labels).
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[str, ...]
+    probabilities: Callable[[Sequence[Row]], Floats] = field(repr=False)
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.CLASSIFIER,)
+    protocols: ClassVar[tuple[str, ...]] = ("mlflow", "kserve")
+    methods: ClassVar[tuple[str, ...]] = ("alternation",)
+
+
+def above(effect: float, delta: float, over: Letter, under: Letter) -> Letter | None:
+    """Give the letter of an effect: `over` beyond the tolerance, `under` within it, ``None`` exactly on it."""
+    return None if effect == delta else over if effect > delta else under

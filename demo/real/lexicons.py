@@ -1,0 +1,66 @@
+"""Sentiment by published lexicons: VADER, TextBlob and AFINN, which carry their words with them.
+
+As regressors they answer in their own unit. As classifiers they need the probability of ``positive``,
+which none of them gives: VADER's compound and TextBlob's polarity p, in [-1, 1], become (p + 1)/2;
+AFINN's sum s, without bounds, becomes 1/(1 + exp(-s/2)). That is our reading, not their authors'.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import suppress
+
+from demo.predictors import TextScorer
+
+VADER = "VADER's compound score: Hutto & Gilbert (2014), vaderSentiment."
+TEXTBLOB = "TextBlob's polarity, by the lexicon of De Smedt & Daelemans (2012), Pattern."
+AFINN = "The sum of the valences of AFINN's words: Nielsen (2011)."
+
+
+def from_polarity(polarity: float) -> float:
+    """Make a probability of a polarity in [-1, 1]."""
+    return (min(1.0, max(-1.0, polarity)) + 1) / 2
+
+
+def from_valences(valences: float) -> float:
+    """Make a probability of a sum of valences."""
+    with suppress(OverflowError):
+        return 1 / (1 + math.exp(-valences / 2))
+    return 0.0
+
+
+def vader() -> TextScorer:
+    """Load VADER."""
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
+
+    analyser = SentimentIntensityAnalyzer()
+    return TextScorer(
+        name="vader",
+        summary=VADER,
+        number=lambda text: float(analyser.polarity_scores(text)["compound"]),
+        positive=from_polarity,
+    )
+
+
+def textblob() -> TextScorer:
+    """Load TextBlob's default analyser, which needs no corpora."""
+    from textblob import TextBlob  # type: ignore[import-untyped]
+
+    return TextScorer(
+        name="textblob",
+        summary=TEXTBLOB,
+        number=lambda text: float(TextBlob(text).sentiment.polarity),
+        positive=from_polarity,
+    )
+
+
+def afinn() -> TextScorer:
+    """Load AFINN's English words."""
+    with warnings.catch_warnings():
+        for kind in (SyntaxWarning, DeprecationWarning):  # its source writes '\w' for r'\w'; 3.11 says the latter
+            warnings.simplefilter("ignore", kind)
+        from afinn import Afinn  # type: ignore[import-untyped]
+
+    words = Afinn()
+    return TextScorer(name="afinn", summary=AFINN, number=lambda text: float(words.score(text)), positive=from_valences)

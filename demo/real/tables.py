@@ -1,0 +1,77 @@
+"""Records of public tables as rows of numbers, and data that may not be there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from assay.model import Field
+from demo.predictors import Floats, Row
+from demo.protocol import BadOrder
+
+
+class DataAbsent(RuntimeError):
+    """A file of public data is not there."""
+
+
+def needed(path: Path) -> Path:
+    """Give a path at which there is a file.
+
+    Raises
+    ------
+    DataAbsent
+        If there is none; says where it was looked for.
+    """
+    if not path.is_file():
+        raise DataAbsent(f"no file {path}; name the folder of public data with --data")
+    return path
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """Codes the cells of records: categories by their place in alphabetical order, numbers as they are.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns in the order of the codes.
+    categories : mapping of str to tuple of str
+        Categories of the columns that have some, in order; the other columns hold numbers.
+    """
+
+    columns: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], columns: tuple[str, ...]) -> Codebook:
+        """Learn the categories: columns of text have some."""
+        texts = [column for column in columns if isinstance(rows[0][column], str)]
+        return cls(columns, {column: tuple(sorted({str(row[column]) for row in rows})) for column in texts})
+
+    @cached_property
+    def _places(self) -> dict[str, dict[Field, int]]:
+        return {column: {name: place for place, name in enumerate(names)} for column, names in self.categories.items()}
+
+    def coded(self, rows: Sequence[Row]) -> Floats:
+        """Code records, shape (records, columns).
+
+        Raises
+        ------
+        BadOrder
+            If a cell is no number or no known category; says which would do.
+        """
+        return np.array([[self._code(column, row[column]) for column in self.columns] for row in rows], dtype=float)
+
+    def _code(self, column: str, cell: Field) -> float:
+        if column in self.categories:
+            if not isinstance(cell, str) or cell not in self._places[column]:
+                raise BadOrder(f"{column} must be one of {', '.join(self.categories[column])}; not {cell!r:.100}")
+            return self._places[column][cell]
+        if isinstance(cell, bool) or not isinstance(cell, int | float) or not math.isfinite(cell):
+            raise BadOrder(f"{column} must be a number, not {cell!r:.100}")
+        return cell

@@ -1,0 +1,101 @@
+"""Word embeddings: words and their vectors, from ``.npz`` or word2vec's text, read a part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from store.formats import npz, word2vec
+from store.formats.refusal import Unreadable, shown
+
+MOST_WORDS = 500_000
+MOST_DIMS = 16_384
+LONGEST_WORD = 200
+
+WORD2VEC = "text/plain"
+
+Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
+"""Some words and their vectors, shape (words, dims)."""
+
+
+def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
+    """Read an embedding, some words at a time.
+
+    Parameters
+    ----------
+    file : binary file
+        Seekable; read from its beginning.
+    media_type : str
+        ``text/plain`` for word2vec's text; anything else is npz.
+
+    Yields
+    ------
+    (sequence of str, ndarray of shape (words, dims))
+        Words that were not there before, with finite vectors as long as all others; float32 where
+        the file has no more, else float64.
+
+    Raises
+    ------
+    Unreadable
+        With the line, or the number of the word.
+    """
+    file.seek(0)
+    seen: set[str] = set()
+    for words, vectors in word2vec.blocks(file) if media_type == WORD2VEC else npz.blocks(file):
+        _check_words(words, seen)
+        _check_vectors(words, vectors)
+        yield words, vectors
+
+
+def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
+    """Read an embedding and say what is in it.
+
+    Returns
+    -------
+    dict
+        ``words`` and ``dims``, ``zero_vectors`` (words whose vector is all zero, which has no direction),
+        and ``sample``: some words, from which to see how they are written.
+
+    Raises
+    ------
+    Unreadable
+        If it is not an embedding, with the line or the word.
+    """
+    count = zeros = dims = 0
+    sample: list[str] = []
+    for words, vectors in read_embedding(file, media_type):
+        count += len(words)
+        dims = vectors.shape[1]
+        zeros += int((~vectors.any(axis=1)).sum())
+        sample.extend(words[: 10 - len(sample)])
+    if not count:
+        raise Unreadable("the embedding has no words")
+    return {"words": count, "dims": dims, "zero_vectors": zeros, "sample": sample}
+
+
+def _check_words(words: Sequence[str], seen: set[str]) -> None:
+    for place, word in enumerate(words, len(seen) + 1):
+        if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or _is_broken(word):
+            raise Unreadable(f"word {place:,} ({shown(word)}) is not a word of 1 to {LONGEST_WORD} characters")
+        if word in seen:
+            raise Unreadable(f"word {place:,} ({shown(word)}) is there twice; which vector is its own cannot be told")
+        seen.add(word)
+    if len(seen) > MOST_WORDS:
+        raise Unreadable(f"more than {MOST_WORDS:,} words; leave rare ones out")
+
+
+def _is_broken(word: str) -> bool:
+    """Whether a word holds half of a surrogate pair, which no text can."""
+    return not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)
+
+
+def _check_vectors(words: Sequence[str], vectors: NDArray[np.floating[Any]]) -> None:
+    if not 0 < vectors.shape[1] <= MOST_DIMS:
+        raise Unreadable(f"vectors of {vectors.shape[1]:,} numbers; 1 to {MOST_DIMS:,} can be kept")
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        word = words[int(np.argmin(finite))]
+        raise Unreadable(f"the vector of {shown(word)} holds NaN or infinity; leave the word out")

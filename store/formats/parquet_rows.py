@@ -1,0 +1,153 @@
+"""Parquet: flat columns of numbers, truth values and text, read a few rows at a time.
+
+Needs the package pyarrow, which is imported where a Parquet file is read and not before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+from assay.model import Field
+from store.formats.csv_rows import LONGEST_CELL, MOST_ROWS, check_names, is_formula
+from store.formats.refusal import NotInstalled, Unreadable, shown
+
+MOST_UNPACKED_BYTES = 512 << 20
+"""Largest content of a file once it is unpacked, as the file itself declares it."""
+
+BATCH_ROWS = 512
+
+EXACT = 2**53
+"""Integers beyond this are not kept exactly by every reader of JSON."""
+
+
+class ParquetRows:
+    """The rows of a Parquet file.
+
+    Parameters
+    ----------
+    file : binary file
+        A seekable file.
+
+    Attributes
+    ----------
+    columns : dict of str to str
+        Types by name: ``integer``, ``number``, ``boolean`` or ``text``.
+
+    Raises
+    ------
+    Unreadable
+        Here for what the file declares, and while reading for a cell.
+    NotInstalled
+        If pyarrow is not there.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        try:
+            import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+            from pyarrow import parquet
+        except ImportError:
+            raise NotInstalled("reading Parquet", "pyarrow", "real") from None
+        self._errors = (pa.ArrowException, OSError, ValueError, NotImplementedError)
+        try:
+            self._file = parquet.ParquetFile(file, memory_map=False, pre_buffer=False)
+            schema = self._file.schema_arrow
+        except self._errors:
+            raise Unreadable("this is not a Parquet file, or it is damaged") from None
+        _check_size(self._file.metadata)
+        check_names(tuple(schema.names))
+        self.columns = {field.name: _kind(field, pa.types) for field in schema}
+        if formula := next((name for name in self.columns if is_formula(name)), None):
+            raise Unreadable(f"{shown(formula)} is a spreadsheet's formula; name the column otherwise", line=1)
+
+    def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
+        """Give each row with its number, from 1."""
+        readers = [(name, _READERS[kind]) for name, kind in self.columns.items()]
+        number = 0
+        for columns in self._batches():
+            for cells in zip(*columns, strict=True):
+                number += 1
+                named = zip(cells, readers, strict=True)
+                yield number, [_read(cell, read, number, name) for cell, (name, read) in named]
+
+    def _batches(self) -> Iterator[list[list[Any]]]:
+        batches = self._file.iter_batches(batch_size=BATCH_ROWS)
+        while True:
+            try:
+                batch = next(batches)
+                columns = [column.to_pylist() for column in batch.columns]
+            except StopIteration:
+                return
+            except self._errors:
+                raise Unreadable("the Parquet file is damaged: its content does not fit its description") from None
+            yield columns
+
+
+def _check_size(metadata: Any) -> None:
+    """Refuse by what the file declares, before any of its content is unpacked."""
+    if metadata.num_rows > MOST_ROWS:
+        raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
+    unpacked = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
+    if not 0 <= unpacked <= MOST_UNPACKED_BYTES:
+        raise Unreadable(f"{unpacked:,} bytes once unpacked; at most {MOST_UNPACKED_BYTES:,}")
+
+
+def _kind(field: Any, types: Any) -> str:
+    kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+    for name, accepts in _ACCEPTED.items():
+        if any(getattr(types, f"is_{each}")(kind) for each in accepts):
+            return name
+    raise Unreadable(f"holds {field.type}; a column holds numbers, truth values or text", column=field.name)
+
+
+_ACCEPTED: Mapping[str, tuple[str, ...]] = {
+    "boolean": ("boolean",),
+    "integer": ("integer",),
+    "number": ("floating", "decimal"),
+    "text": ("string", "large_string", "date", "timestamp", "time", "null"),
+}
+"""Types of Arrow (``pyarrow.types.is_…``) by what they are here; moments become text as ISO 8601 writes it."""
+
+
+def _read(cell: Any, read: Callable[[Any], Field], number: int, name: str) -> Field:
+    if cell is None:
+        return None
+    try:
+        return read(cell)
+    except ValueError as error:
+        raise Unreadable(str(error), line=number, column=name) from None
+
+
+def _integer(cell: int) -> int:
+    if abs(cell) > EXACT:
+        raise ValueError("an integer beyond 2**53 is not kept exactly; send it as text")
+    return int(cell)
+
+
+def _number(cell: float | Decimal) -> float | None:
+    value = float(cell)
+    if math.isinf(value):
+        raise ValueError("an infinite number; leave the cell empty")
+    return None if math.isnan(value) else value  # how tables of Python write a missing number
+
+
+def _text(cell: str | date | datetime | time) -> str:
+    text = cell if isinstance(cell, str) else cell.isoformat()
+    if len(text) > LONGEST_CELL:
+        raise ValueError(f"a cell of {len(text):,} characters; at most {LONGEST_CELL:,}")
+    if "\0" in text:
+        raise ValueError("a cell holds the character NUL")
+    if is_formula(text):
+        raise ValueError(f"{shown(text)} is a spreadsheet's formula; send its value, or text that does not begin so")
+    return text
+
+
+_READERS: Mapping[str, Callable[[Any], Field]] = {
+    "boolean": bool,
+    "integer": _integer,
+    "number": _number,
+    "text": _text,
+}

@@ -1,0 +1,152 @@
+"""Trials: who chose what, at which level, as CSV.
+
+Columns ``concept`` and ``level``, then either what one trial chose (``chose``: first or second; or
+``chose_second``: 0 or 1), or counts (``chose_second`` of ``trials``); ``subject`` may be added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO
+
+from store.formats.csv_rows import NUMBER, CsvRows
+from store.formats.refusal import Unreadable, shown
+
+LONGEST_CONCEPT = 100
+FARTHEST_LEVEL = 10.0
+MOST_TRIALS = 1_000_000
+
+Count = tuple[int, int]
+"""Trials that chose the second cue; all trials."""
+
+Group = tuple[str | None, str, float]
+"""Subject, concept and level."""
+
+FORMS: Mapping[frozenset[str], str] = {
+    frozenset({"chose"}): "chose",
+    frozenset({"chose_second"}): "chose_second",
+    frozenset({"chose_second", "trials"}): "counts",
+}
+"""How the choices are written, by the columns that write them."""
+
+
+def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:  # noqa: ARG001 - there is one way to write them
+    """Read trials and say what is in them.
+
+    Returns
+    -------
+    dict
+        ``rows``, ``trials``, ``concepts`` and ``levels`` (numbers of them), ``lowest`` and ``highest``
+        level, and ``subjects``: their number, or None where nobody is named.
+
+    Raises
+    ------
+    Unreadable
+        With the line and the column.
+    """
+    rows, groups = _group(file)
+    if not rows:
+        raise Unreadable("the table has columns but no rows")
+    levels = {level for _, _, level in groups}
+    subjects = {subject for subject, _, _ in groups} - {None}
+    return {
+        "rows": rows,
+        "trials": sum(trials for _, trials in groups.values()),
+        "concepts": len({concept for _, concept, _ in groups}),
+        "levels": len(levels),
+        "lowest": min(levels),
+        "highest": max(levels),
+        "subjects": len(subjects) or None,
+    }
+
+
+def read_trials(file: BinaryIO) -> list[dict[str, Any]]:
+    """Read trials that `inspect` accepted, counted.
+
+    Returns
+    -------
+    list of dict
+        ``subject`` (where one is named), ``concept``, ``level``, ``chose_second`` and ``trials``; each
+        subject, concept and level once, in the order of the file.
+    """
+    file.seek(0)
+    return [
+        ({} if subject is None else {"subject": subject})
+        | {"concept": concept, "level": level, "chose_second": chose, "trials": trials}
+        for (subject, concept, level), (chose, trials) in _group(file)[1].items()
+    ]
+
+
+def _group(file: BinaryIO) -> tuple[int, dict[Group, Count]]:
+    groups: dict[Group, Count] = {}
+    rows = 0
+    for group, (chose, trials) in _choices(CsvRows(file)):
+        rows += 1
+        before = groups.get(group, (0, 0))
+        groups[group] = (before[0] + chose, before[1] + trials)
+    return rows, groups
+
+
+def _choices(table: CsvRows) -> Iterator[tuple[Group, Count]]:
+    names = set(table.columns)
+    if missing := {"concept", "level"} - names:
+        raise Unreadable(f"a column {min(missing)!r} is needed beside {', '.join(sorted(names))}", line=1)
+    form = FORMS.get(frozenset(names & {"chose", "chose_second", "trials"}))
+    unknown = names - {"concept", "level", "chose", "chose_second", "trials", "subject"}
+    if form is None or unknown:
+        wrong = f"; {min(unknown)!r} is none of them" if unknown else ""
+        due = "columns are concept, level, and chose, or chose_second, or chose_second and trials; also subject"
+        raise Unreadable(due + wrong, line=1)
+    read = _FORMS[form]
+    for line, cells in table:
+        row = dict(zip(table.columns, cells, strict=True))
+        concept, subject = row["concept"].strip(), row.get("subject")
+        if not 0 < len(concept) <= LONGEST_CONCEPT:
+            raise Unreadable(f"a word of 1 to {LONGEST_CONCEPT} characters is needed", line=line, column="concept")
+        yield (subject or None, concept, _level(row["level"], line)), read(row, line)
+
+
+def _level(cell: str, line: int) -> float:
+    if not NUMBER.fullmatch(cell) or not math.isfinite(level := float(cell)) or abs(level) > FARTHEST_LEVEL:
+        raise Unreadable(
+            f"{shown(cell)} is no number from {-FARTHEST_LEVEL:g} to {FARTHEST_LEVEL:g}", line=line, column="level"
+        )
+    return level
+
+
+def _one_named(row: Mapping[str, str], line: int) -> Count:
+    if row["chose"] not in {"first", "second"}:
+        raise Unreadable(f"{shown(row['chose'])} is neither first nor second", line=line, column="chose")
+    return int(row["chose"] == "second"), 1
+
+
+def _one_numbered(row: Mapping[str, str], line: int) -> Count:
+    if row["chose_second"] not in {"0", "1"}:
+        raise Unreadable(
+            f"{shown(row['chose_second'])} is neither 0 nor 1; counts need a column trials",
+            line=line,
+            column="chose_second",
+        )
+    return int(row["chose_second"]), 1
+
+
+def _counted(row: Mapping[str, str], line: int) -> Count:
+    chose, trials = (_count(row[name], line, name) for name in ("chose_second", "trials"))
+    if trials < 1 or chose > trials:
+        wrong = f"{chose} of {trials} trials cannot have chosen the second cue"
+        raise Unreadable(wrong, line=line, column="chose_second")
+    return chose, trials
+
+
+def _count(cell: str, line: int, column: str) -> int:
+    if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:
+        raise Unreadable(f"{shown(cell)} is no count up to {MOST_TRIALS:,}", line=line, column=column)
+    return int(cell)
+
+
+_FORMS: Mapping[str, Callable[[Mapping[str, str], int], Count]] = {
+    "chose": _one_named,
+    "chose_second": _one_numbered,
+    "counts": _counted,
+}

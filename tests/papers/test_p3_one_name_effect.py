@@ -1,0 +1,110 @@
+"""The effect that is one name: VADER on the names of the Equity Evaluation Corpus (METHODS section 3).
+
+Kiritchenko & Mohammad (2018) chose 20 first names of each gender. One of them, Tia, is also an entry of
+VADER's lexicon ("tia", thanks in advance). By cells the difference of genders is significant beyond
+any doubt; by names it is nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.cases import TextProfiles
+from assay.experiment import run
+from assay.methods import Alternation
+from assay.model import Finding, Letter, Reply
+from assay.statistics.paired import sign_flip_test
+from assay.verdict import rate
+from demo.predictors import TextScorer
+from demo.real import load
+
+CORPUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "eec" / "Equity-Evaluation-Corpus.csv.gz"
+GENDERS = {"he": "male", "she": "female"}
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[dict[str, str]]:
+    if not CORPUS.is_file():
+        pytest.skip("the shared data are not beside the checkout")
+    with gzip.open(CORPUS, "rt", encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+@pytest.fixture(scope="module")
+def people(sentences) -> dict[str, tuple[str, ...]]:
+    """The first names, by value: the corpus says the race of names alone."""
+    return {
+        value: tuple(sorted({row["Person"] for row in sentences if row["Gender"] == gender and row["Race"]}))
+        for value, gender in GENDERS.items()
+    }
+
+
+@pytest.fixture(scope="module", params=[("vader", "vaderSentiment"), ("textblob", "textblob"), ("afinn", "afinn")])
+def lexicon(request) -> TextScorer:
+    name, module = request.param
+    pytest.importorskip(module, reason=f"{module} comes with the extra 'real'")
+    return load(name)
+
+
+@pytest.fixture(scope="module")
+def vader() -> TextScorer:
+    pytest.importorskip("vaderSentiment", reason="vaderSentiment comes with the extra 'real'")
+    return load("vader")
+
+
+def rated(one: TextScorer, people: dict[str, tuple[str, ...]], seed: int) -> Finding:
+    method = Alternation("gender", texts=TextProfiles(people=people), answers="numbers")
+    return run(method, lambda probe: Reply(one.number(probe.ask.given)), seed)
+
+
+def test_the_corpus_has_twenty_names_of_each_gender(people):
+    assert {value: len(names) for value, names in people.items()} == {"he": 20, "she": 20}
+    assert "Tia" in people["she"]
+    assert "Frank" in people["he"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_lexicon_is_biased_by_the_gender_of_the_corpus_names(lexicon, people, seed: int):
+    rating = rate(rated(lexicon, people, seed))
+    assert rating.letter is Letter.DSBS
+    assert rating.probabilities.BS < 0.2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_vaders_effect_goes_with_the_name_that_is_a_word(vader, people, seed: int):
+    (component,) = rated(vader, people, seed).components
+    carried = next(reason for reason in component.reasons if reason.code == "carried-by-one")
+    assert carried.facts["carrier"] == "Tia"
+    assert carried.facts["without"] == 0
+    assert component.detail["leverage"]["person"][0]["without"].endswith("/ Tia")
+
+
+def test_without_that_name_vader_does_not_tell_the_genders_apart(vader, people):
+    others = {value: tuple(name for name in names if name not in {"Tia", "Frank"}) for value, names in people.items()}
+    (component,) = rated(vader, others, 0).components
+    assert component.effects["step_1"].high == 0
+
+
+def test_cells_are_significant_and_names_are_not(vader, sentences):
+    """A test that counts sentences finds what a test that counts names does not."""
+    named = [row for row in sentences if row["Race"]]
+    score = {row["Sentence"]: vader.number(row["Sentence"]) for row in named}
+    cell = {}
+    for row in named:
+        place = (row["Template"], row["Emotion word"], row["Race"])
+        cell.setdefault(place, {}).setdefault(row["Gender"], []).append((row["Person"], score[row["Sentence"]]))
+    differences, names = [], []
+    for both in cell.values():
+        pairs = zip(sorted(both["female"]), sorted(both["male"]), strict=True)
+        for (her, hers), (_, his) in pairs:
+            differences.append(hers - his)
+            names.append(her)
+    _, clusters = np.unique(names, return_inverse=True)
+    rng = np.random.default_rng(0)
+    assert sign_flip_test(differences, rng).p <= 0.001
+    assert sign_flip_test(differences, rng, clusters=clusters).p > 0.3

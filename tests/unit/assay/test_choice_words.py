@@ -1,0 +1,97 @@
+"""Lists of words: what can be compared is taken, and what cannot is refused where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from assay.catalog.choices import LONGEST, MOST_WORDS, AssociationWords, ChoiceWords, check_words
+from assay.errors import OutOfBounds, SpecificationError
+
+CHOICE = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": 0.9, "baker": None}, ("table",))
+ASSOCIATION = AssociationWords(
+    "gender",
+    {"women": ("she", "her"), "men": ("he", "him")},
+    {"women": ("caring",), "men": ("strong",)},
+    ("walk",),
+    ("table",),
+)
+
+
+# ---------------------------------------------------------------------------- forced choice
+def test_concepts_keep_their_order():
+    assert CHOICE.concept_words == ("nurse", "baker")
+
+
+def test_controls_may_be_left_out_and_cues_may_stand_in_several_pairs():
+    words = replace(CHOICE, controls=(), cues=(("she", "he"), ("she", "him")))
+    assert words.controls == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "message"),
+    [
+        ({"cues": ()}, "cues", "cues"),
+        ({"cues": (("she", "he"), ("her", "her"))}, "cues.1", "both cues are 'her'"),
+        ({"cues": (("she", " "),)}, "cues", "none empty"),
+        ({"concepts": {}}, "concepts", "concepts"),
+        ({"concepts": {"nurse": 1.2}}, "concepts.nurse", "between 0 and 1, not at 1.2"),
+        ({"concepts": {"nurse": float("nan")}}, "concepts.nurse", "between 0 and 1"),
+        ({"concepts": {"she": 0.5}}, "concepts", "'she' is among the concepts and the cues"),
+        ({"controls": ("table", "table")}, "controls", "'table' twice"),
+        ({"controls": ("nurse",)}, "controls", "'nurse' is among the controls and the concepts"),
+        ({"controls": ("x" * (LONGEST + 1),)}, "controls", str(LONGEST)),
+        ({"attribute": ""}, "attribute", "attribute"),
+    ],
+)
+def test_a_choice_that_cannot_be_made_is_refused_at_its_field(fields, field, message):
+    with pytest.raises(SpecificationError, match=message) as refused:
+        replace(CHOICE, **fields)
+    assert refused.value.field.startswith(field)
+
+
+# ---------------------------------------------------------------------------- association
+def test_groups_have_names_that_say_what_they_are():
+    assert list(ASSOCIATION.groups) == [
+        "women (protected)",
+        "men (protected)",
+        "women (stereotype)",
+        "men (stereotype)",
+        "human",
+        "neutral",
+    ]
+    assert "human" not in replace(ASSOCIATION, human=()).groups
+
+
+def test_every_word_is_named_once():
+    words = replace(ASSOCIATION, human=("walk", "caring"))
+    assert words.every == ("she", "her", "he", "him", "caring", "strong", "walk", "table")
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "message"),
+    [
+        ({"protected": {"women": ("she",)}}, "protected", "protected"),
+        ({"attributes": {"women": ("caring",), "others": ("odd",)}}, "attributes", "attributes: women, others"),
+        ({"protected": {"women": (), "men": ("he",)}}, "protected.women", "has no words"),
+        ({"protected": {"women": ("she", "she"), "men": ("he",)}}, "protected.women", "'she' twice"),
+        ({"protected": {"women": ("they",), "men": ("they",)}}, "protected", "'they' names two groups"),
+        ({"human": (), "neutral": ()}, "neutral", "control words are needed"),
+        ({"human": ("walk", "walk")}, "human", "'walk' twice"),
+    ],
+)
+def test_an_association_that_cannot_be_measured_is_refused_at_its_field(fields, field, message):
+    with pytest.raises(SpecificationError, match=message) as refused:
+        replace(ASSOCIATION, **fields)
+    assert refused.value.field == field
+
+
+def test_lists_of_thousands_are_refused():
+    with pytest.raises(OutOfBounds, match=f"at most {MOST_WORDS} words"):
+        check_words("concepts", tuple(f"word {place}" for place in range(MOST_WORDS + 1)))
+
+
+@pytest.mark.parametrize("words", [CHOICE, ASSOCIATION])
+def test_words_written_out_make_the_same_words(words):
+    assert type(words)(**asdict(words)) == words

@@ -1,0 +1,132 @@
+"""From draws to a component: letters follow the draws, and what cannot be judged says why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.errors import TooFewObservations, ZeroVariance
+from assay.judgement import Counts, Judged, Tolerance, more_to_settle, told
+from assay.model import Evidence, Letter, Reason
+
+TOLERANCE = Tolerance(delta=0.1, confidence=0.95, others=(0.05, 0.2))
+COUNTS = Counts(usable=180, unusable=15, failed=5)
+
+
+def about(step_1, step_2, spread=0.01, seed=1):
+    rng = np.random.default_rng(seed)
+    return Evidence(np.abs(rng.normal(step_1, spread, 4000)), np.abs(rng.normal(step_2, spread, 4000)))
+
+
+def concluded(evidence, counts=COUNTS, **made):
+    judged = Judged("words", counts, TOLERANCE, **made)
+    return judged.conclude(evidence, lambda letter: Reason("because", {"letter": letter.value}, "words"))
+
+
+@pytest.mark.parametrize(
+    ("step_1", "step_2", "letter"),
+    [(0.3, 0.3, Letter.BS), (0.3, 0.0, Letter.BS), (0.02, 0.3, Letter.DSBS), (0.02, 0.03, Letter.UCS)],
+)
+def test_clear_effects_have_a_declared_letter_with_its_reason(step_1, step_2, letter):
+    component = concluded(about(step_1, step_2))
+    assert (component.letter, component.declared) == (letter, True)
+    assert [one.code for one in component.reasons] == ["because"]
+    assert component.reasons[0].facts == {"letter": letter.value}
+    assert "settle" not in component.detail
+
+
+def test_effects_and_counts_are_stated():
+    component = concluded(about(0.02, 0.3))
+    assert component.effects["step_2"].estimate == pytest.approx(0.3, abs=0.001)
+    assert component.effects["step_2"].low == pytest.approx(0.28, abs=0.005)
+    assert (component.usable, component.unusable, component.failed) == (180, 15, 5)
+
+
+def test_an_effect_that_has_a_sign_keeps_it():
+    rng = np.random.default_rng(2)
+    component = concluded(Evidence(np.abs(rng.normal(0, 0.01, 4000)), rng.normal(-0.05, 0.02, 4000)))
+    assert component.effects["step_2"].high < 0
+    assert component.effects["step_1"].low == 0.0
+
+
+def test_other_tolerances_are_reported_beside_the_one_declared():
+    component = concluded(about(0.02, 0.15))
+    assert component.detail["tolerances"] == {"step_1": 0.1, "step_2": 0.1}
+    assert component.detail["sensitivity"]["0.05"]["DSBS"] > 0.99
+    assert component.detail["sensitivity"]["0.2"]["UCS"] > 0.99
+
+
+def test_what_was_seen_and_what_published_rules_say_is_kept():
+    component = concluded(about(0.02, 0.3), detail={"table": [1]}, published={"rule": "BS"})
+    assert component.detail["table"] == [1]
+    assert component.published == {"rule": "BS"}
+
+
+def test_a_close_call_is_not_declared_and_says_how_much_more_would_settle_it():
+    component = concluded(about(0.02, 0.115, spread=0.015))
+    assert (component.letter, component.declared) == (Letter.DSBS, False)
+    assert [one.code for one in component.reasons] == ["not-enough-evidence", "because"]
+    facts = component.reasons[0].facts
+    assert facts["leaning"] == "DSBS"
+    assert facts["more_probes"] == component.detail["settle"]["more_probes"] == 200 * 3
+    assert facts["probability"] == pytest.approx(component.probabilities.DSBS)
+
+
+def test_more_evidence_means_as_many_times_what_was_asked():
+    evidence = about(0.02, 0.115, spread=0.015)
+    assert more_to_settle(evidence, TOLERANCE, 1000) == 3000
+    assert more_to_settle(about(0.02, 0.3), TOLERANCE, 1000) == 1000
+
+
+def test_an_effect_at_the_tolerance_is_not_settled_by_thirty_times_as_much():
+    assert more_to_settle(about(0.02, 0.1, spread=0.02), TOLERANCE, 1000) is None
+
+
+def test_a_tighter_confidence_asks_for_more():
+    evidence = about(0.02, 0.12, spread=0.02)
+    loose, tight = (more_to_settle(evidence, Tolerance(0.1, sure), 100) for sure in (0.9, 0.999))
+    assert loose < tight
+
+
+def test_giving_up_has_reasons_but_no_letter():
+    judged = Judged("words", COUNTS, TOLERANCE, {"seen": 3}, {"rule": "BS"})
+    component = judged.give_up(Reason("coverage-low", {}, "words"))
+    assert (component.letter, component.declared, component.probabilities) == (None, False, None)
+    assert component.effects == {"step_1": None, "step_2": None}
+    assert component.published == {"rule": None}
+    assert component.detail == {"seen": 3}
+
+
+def test_giving_up_may_show_what_was_seen_instead():
+    component = Judged("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), evidence=about(0.2, 0.3))
+    assert component.letter is None
+    assert component.effects["step_1"].estimate == pytest.approx(0.2, abs=0.01)
+
+
+def test_evidence_that_does_not_allow_a_number_gives_its_own_words():
+    component = Judged("words", COUNTS, TOLERANCE).impossible(TooFewObservations("2 concepts are too few"))
+    assert component.reasons[0].code == "evidence-insufficient"
+    assert component.reasons[0].facts == {"why": "2 concepts are too few", "error": "too-few-observations"}
+
+
+@pytest.mark.parametrize("how", ["conclude", "give up"])
+def test_a_budget_that_ran_out_is_said_last(how):
+    counts = Counts(usable=10, unasked=7)
+    if how == "conclude":
+        component = concluded(about(0.02, 0.3), counts)
+    else:
+        component = Judged("words", counts, TOLERANCE).give_up(Reason("no", {}, "words"))
+    assert component.reasons[-1] == Reason("budget-exhausted", {"unasked": 7}, "words")
+
+
+def test_an_analysis_beside_the_letter_may_fail_without_it():
+    def impossible():
+        raise ZeroVariance("all the same")
+
+    assert told(lambda: {"r": 0.5}) == {"r": 0.5}
+    assert told(impossible) == {"why": "all the same", "error": "zero-variance"}
+
+
+def test_an_analysis_that_is_broken_is_not_hushed_up():
+    with pytest.raises(ZeroDivisionError):
+        told(lambda: {"r": 1 / 0})

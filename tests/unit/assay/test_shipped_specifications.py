@@ -1,0 +1,145 @@
+"""The specifications that are shipped can be used, name their source and hold what the papers print."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+from assay.catalog.choices import AssociationWords, ChoiceWords
+from assay.catalog.labour import occupations
+from assay.catalog.shipped import association_words, choice_words, is_shipped, specification, specifications
+from assay.catalog.tables import read_table
+from assay.errors import UnknownName
+
+P1_CUES = {
+    ("female", "male"),
+    ("woman", "man"),
+    ("girl", "boy"),
+    ("sister", "brother"),
+    ("she", "he"),
+    ("her", "him"),
+    ("hers", "his"),
+    ("daughter", "son"),
+}
+"""Liang & Acuna (2020), section 4."""
+
+WEAT_SIZES = {
+    1: (25, 25),
+    2: (25, 25),
+    3: (32, 25),
+    4: (18, 25),
+    5: (18, 8),
+    6: (8, 8),
+    7: (8, 8),
+    8: (8, 8),
+    9: (6, 7),
+    10: (8, 8),
+}
+"""Targets and attributes of each side in the word lists of Caliskan, Bryson & Narayanan (2017)."""
+
+
+@pytest.mark.parametrize("name", specifications())
+class TestEvery:
+    def test_says_what_it_is_and_where_it_comes_from(self, name):
+        one = specification(name)
+        assert (one.name, one.words.name) == (name, name)
+        assert one.title
+        assert one.citation
+        assert one.language == "en"
+
+    def test_has_words_of_its_kind(self, name):
+        one = specification(name)
+        assert isinstance(one.words, {"choices": ChoiceWords, "association": AssociationWords}[one.kind])
+
+    def test_is_found_by_its_name_and_attribute(self, name):
+        one = specification(name)
+        find = choice_words if one.kind == "choices" else association_words
+        assert find(name, one.words.attribute) is one.words
+        assert is_shipped(name)
+
+    def test_has_controls_that_are_no_stereotypes(self, name):
+        words = specification(name).words
+        if isinstance(words, ChoiceWords):
+            controls, others = set(words.controls), set(words.concepts)
+        else:
+            controls = {*words.human, *words.neutral}
+            others = {word for listed in words.attributes.values() for word in listed}
+        assert len(controls) >= 50
+        assert not controls & others
+
+    def test_is_not_found_as_the_other_kind(self, name):
+        find = association_words if specification(name).kind == "choices" else choice_words
+        with pytest.raises(UnknownName, match=name):
+            find(name, "gender")
+
+
+def test_there_is_one_file_for_each_and_one_for_controls():
+    found = {entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("words").iterdir()}
+    assert found - {"controls"} == set(specifications())
+
+
+def test_the_cues_of_gender_are_those_of_the_paper():
+    words = choice_words("gender-occupations", "gender")
+    assert set(words.cues) == P1_CUES
+    assert (words.first, words.second) == ("women", "men")
+
+
+def test_the_concepts_of_gender_are_the_occupations_whose_share_is_known():
+    known = {one.name: one.share_women for one in occupations() if one.share_women is not None}
+    assert dict(choice_words(None, "gender").concepts) == known
+    assert len(known) > 90
+    assert known["nurse"] > 0.8 > 0.2 > known["carpenter"]
+
+
+def test_love_comes_before_hate():
+    words = choice_words("love-hate", "affection")
+    assert words.cues == (("love", "hate"),)
+    assert {"teacher", "examiner"} <= set(words.concepts)
+    assert set(words.concepts.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [
+        ("p2-gender", {"woman", "man"}),
+        ("p2-religion", {"christian", "jew", "muslim"}),
+        ("p2-race", {"black", "caucasian", "asian"}),
+    ],
+)
+def test_the_groups_of_the_second_paper_have_their_stereotypes(name, groups):
+    words = specification(name).words
+    assert set(words.protected) == set(words.attributes) == groups
+    assert len(words.human) > 50
+    assert len(words.neutral) > 150
+
+
+@pytest.mark.parametrize("number", WEAT_SIZES)
+def test_the_lists_of_weat_are_as_long_as_printed(number):
+    words = specification(f"weat-{number}").words
+    targets, attributes = WEAT_SIZES[number]
+    assert len(words.protected) == len(words.attributes) == 2
+    assert {len(listed) for listed in words.protected.values()} == {targets}
+    assert {len(listed) for listed in words.attributes.values()} == {attributes}
+
+
+def test_control_words_name_their_source():
+    assert "Dobrzeniecka" in read_table("words/controls")["source"]
+
+
+def test_an_attribute_that_nobody_listed_is_refused_with_the_known_ones():
+    with pytest.raises(UnknownName, match="gender") as refused:
+        choice_words(None, "height")
+    assert "affection" in refused.value.known
+
+
+def test_no_name_at_all_is_ours():
+    assert is_shipped(None)
+    assert not is_shipped("mine@2")
+
+
+def test_a_name_that_is_not_shipped_is_refused_with_the_known_ones():
+    with pytest.raises(UnknownName) as refused:
+        specification("mine")
+    assert refused.value.known == tuple(specifications())
+    assert refused.value.field == "specification"

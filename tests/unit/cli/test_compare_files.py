@@ -1,0 +1,99 @@
+"""`assay compare`: what it prints of two ratings, and the files it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from assay.errors import SpecificationError
+from cli.compare import compare_files
+
+WORDS = {
+    "attribute": "gender",
+    "protected": {"woman": ["she", "her"], "man": ["he", "his"]},
+    "attributes": {"woman": ["gentle", "pretty"], "man": ["strong", "loud"]},
+    "human": ["[person]", "visitor"],
+    "neutral": [],
+}
+
+
+def rating(gap: float) -> dict:
+    """A rating by association whose own stereotypes are nearer by a gap."""
+    rng = np.random.default_rng(3)
+    raw = {
+        word: {
+            connection: {each: middle + rng.normal(0, 0.02) for each in words}
+            for connection, middle, words in (
+                ("associated", 0.7 - gap, WORDS["attributes"][group]),
+                ("different", 0.7, WORDS["attributes"]["man" if group == "woman" else "woman"]),
+                ("human", 0.7, WORDS["human"]),
+            )
+        }
+        for group, listed in WORDS["protected"].items()
+        for word in listed
+    }
+    return {
+        "id": "rat_1",
+        "method": "association",
+        "attribute": "gender",
+        "letter": "DSBS",
+        "declared": gap > 0,
+        "target": {"name": "vectors [v2]"},
+        "experiment": {"words": WORDS, "residual": "per-connection", "prior": "paper"},
+        "components": [{"raw": raw, "missing": {"queen": "missing-word"}}],
+    }
+
+
+@pytest.fixture
+def file(tmp_path):
+    def file(name, content):
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return file
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [(0.3, 0.0, "followed less"), (0.0, 0.3, "followed more"), (0.1, 0.1, "the interval holds zero")],
+)
+def test_the_last_line_says_what_became_of_stereotypes(file, capsys, before, after, said):
+    compare_files(file("a.json", rating(before)), file("b.json", rating(after)), as_json=False)
+    printed = capsys.readouterr().out
+    assert said in " ".join(printed.split())
+    assert ("inconclusive" in printed) == (0.0 in (before, after))
+    for word in ("associated", "human", "she", "vectors [v2]", "queen", "89% HPDI"):
+        assert word in printed
+
+
+def test_as_json_it_is_one_document(file, capsys):
+    compare_files(file("a.json", rating(0.3)), file("b.json", rating(0.0)), as_json=True)
+    assert json.loads(capsys.readouterr().out)["effect"]["mean"] == pytest.approx(-0.3, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", "is not JSON"), ("[" * 100_000, "is not JSON"), ("3", "no rating"), ("{}", "no rating"), ("\udcff", "JSON")],
+)
+def test_a_file_that_is_no_rating_is_named(file, tmp_path, content, said):
+    known = file("a.json", rating(0.3))
+    other = tmp_path / "b.json"
+    other.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(SpecificationError, match=rf"b\.json .*{said}"):
+        compare_files(known, other, as_json=False)
+
+
+def test_a_file_that_is_not_there_is_named(file, tmp_path):
+    with pytest.raises(SpecificationError, match=r"none\.json cannot be read: No such file"):
+        compare_files(tmp_path / "none.json", file("a.json", rating(0.3)), as_json=False)
+
+
+def test_distances_that_are_no_numbers_or_no_distances_are_refused(file):
+    for value in (float("nan"), 7.0, "near", None):
+        garbled = rating(0.3)
+        garbled["components"][0]["raw"]["she"]["human"]["visitor"] = value
+        with pytest.raises(SpecificationError, match=r"finite|between 0 and 2|no number"):
+            compare_files(file("a.json", rating(0.3)), file("b.json", garbled), as_json=False)

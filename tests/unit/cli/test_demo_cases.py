@@ -1,0 +1,111 @@
+"""What `assay demo` rates, and how it shows it."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from assay.methods import METHODS, method_name, usual_method
+from assay.model import Kind
+from cli.demo_cases import Case, ill, predictors, translators
+from cli.demo_table import LEAST_WIDTH, table_of
+from demo.behaviours import BEHAVIOURS
+from demo.ills import ILLS
+from demo.known import PREDICTORS
+from demo.server import DemoServer
+from store.specification import parse_method
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    with DemoServer() as services:
+        return [*translators(services), *predictors(services), *ill(services)]
+
+
+def shown(cases: list[Case], width: int = LEAST_WIDTH) -> list[str]:
+    console = Console(file=StringIO(), width=width)
+    console.print(table_of(cases))
+    return console.file.getvalue().splitlines()
+
+
+def row(case: Case, **ended) -> str:
+    """A case's line of the table, one blank between its cells."""
+    for name, value in ended.items():
+        setattr(case, name, value)
+    return " ".join(next(line for line in shown([case]) if line.startswith(case.name)).split())
+
+
+def rating(letter: str | None, declared: bool = True, reasons: tuple[str, ...] = (), calls: int = 120) -> dict:
+    return {
+        "letter": letter,
+        "declared": declared,
+        "probabilities": {"BS": 0.0, "DSBS": 0.01, "UCS": 0.99} if letter else None,
+        "published": {},
+        "calls": calls,
+        "components": [{"reasons": [{"code": code} for code in reasons]}],
+        "reasons": [],
+    }
+
+
+def test_every_service_of_known_behaviour_is_rated_and_every_rating_has_its_own_name(cases):
+    names = [case.name for case in cases]
+    assert len(set(names)) == len(names)
+    assert {*BEHAVIOURS, *ILLS, *PREDICTORS} <= set(names)
+
+
+def test_every_method_and_every_kind_it_can_rate_is_shown(cases):
+    methods = {case.experiment["method"] for case in cases}
+    assert methods == {method_name(one) for one in METHODS} - {"one-hop"}
+    kinds = {kind for kind in Kind if usual_method(kind) is not None}
+    assert {case.kind for case in cases} == kinds
+
+
+def test_the_agency_would_take_every_request(cases):
+    for case in cases:
+        method = parse_method(case.request["experiment"])
+        assert Kind(case.kind) in method.kinds
+
+
+def test_services_of_known_bias_must_get_their_letter_for_their_reason(cases):
+    known = [case for case in cases if case.name in PREDICTORS]
+    assert all(case.expected in {"BS", "DSBS", "UCS"} and case.reason for case in known)
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        (rating("UCS", reasons=("even-handed",)), " UCS UCS ✓ 0.00 0.01 0.99 "),
+        (rating("UCS"), " UCS UCS ✗"),  # for another reason
+        (rating("DSBS", reasons=("even-handed",)), " DSBS UCS ✗"),
+        (rating("UCS", declared=False, reasons=("even-handed",)), " inconclusive UCS ✗"),
+        (rating(None, declared=False), " inconclusive UCS ✗ – – –"),
+    ],
+)
+def test_a_letter_counts_only_if_it_is_declared_and_for_the_known_reason(cases, result: dict, line: str):
+    case = next(case for case in cases if case.name == "fair-wage")
+    assert line in row(case, job={"status": "succeeded"}, rating=result)
+
+
+def test_an_open_job_shows_how_far_it_is():
+    case = Case("slow", "is slow", "DSBS", "")
+    assert "queued" in row(case, job={"stage": "queued"})
+    assert "60/120" in row(case, job={"stage": "asking", "asked": 60, "expected": 120})
+
+
+def test_a_failed_job_is_as_expected_only_with_its_problem():
+    case = Case("down", "is down", "failed", "", reason="target-gone")
+    assert "failed ✓" in row(case, job={"status": "failed", "error": {"code": "target-gone"}})
+    assert "failed ✗" in row(case, job={"status": "failed", "error": {"code": "no-such-thing"}})
+
+
+def test_nothing_is_due_of_a_real_service():
+    case = Case("Apertium", "is real", "any", "")
+    assert "✓" not in row(case, job={"status": "succeeded"}, rating=rating("BS"))
+    assert case.as_expected
+
+
+def test_in_80_columns_only_the_kind_is_cut(cases):
+    lines = shown(cases, width=80)
+    assert max(len(line) for line in lines) <= 80
+    assert any(line.startswith("stereotyped-embedder ") for line in lines)
+    assert "calls" in lines[1]

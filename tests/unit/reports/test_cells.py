@@ -1,0 +1,44 @@
+"""Numbers that stand below each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.reports import cells
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ((893.03, 1142.17), ("893", "1142")),
+        ((0.0438, 0.0499), ("0.0438", "0.0499")),
+        ((0.95984, 1.07), ("0.960", "1.070")),
+        ((23.4, -5.06), ("23.4", "-5.1")),
+        ((3, 12), ("3", "12")),
+        ((0.0, 0.0), ("0", "0")),
+        ((9.94e-05, 0.0), ("9.94e-05", "0")),
+        ((-0.0004, 0.5), ("0.000", "0.500")),
+    ],
+)
+def test_numbers_of_a_column_have_the_decimals_of_the_largest(values, written):
+    rows = [{"number": value} for value in values]
+    assert cells.numbers(rows, "number") == written
+
+
+def test_a_number_that_is_absent_says_why_or_nothing():
+    rows = [{"kl": 0.25}, {"kl": {"why": "all outputs are 1"}}, {"kl": None}, {}, {"kl": float("nan")}]
+    assert cells.numbers(rows, "kl") == ("0.250", "all outputs are 1", "–", "–", "–")
+
+
+def test_intervals_are_rounded_with_their_estimates():
+    rows = [{"pse": {"estimate": 0.5, "low": 0.25, "high": 0.875}}, {"pse": {"low": -0.5, "high": 0.1}}, {"pse": None}]
+    assert cells.intervals(rows, "pse") == ("0.500 (0.250 to 0.875)", "(-0.500 to 0.100)", "–")
+
+
+def test_a_p_value_is_never_nothing():
+    assert cells.p_values([{"p": 2e-31}, {"p": 0.0}, {"p": 0.0489}, {"p": 1.0}], "p") == (
+        "<0.001",
+        "<0.001",
+        "0.049",
+        "1.000",
+    )
