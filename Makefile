@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 READY := $(VENV)/.ready
 PYTEST_WORKERS ?= 2
+REFERENCES := association weat trial_fit
 
-.PHONY: help setup demo scaled-demo test chaos check lint types contracts bench lock clean
+.PHONY: help setup demo scaled-demo test chaos check lint types contracts bench calibrate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,15 +52,28 @@ contracts: $(READY) ## import-linter: who may import whom; deptry: what is decla
 
 check: lint types contracts test ## Everything CI checks
 
-bench: $(READY) ## Measure speed against references, side by side
-	@for each in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do $(BIN)/python -m benchmarks.$$each || exit 1; done
+bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against references, side by side
+	@for each in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \
+	  own=.venv-bench/$${each#bench_}/bin/python; test -x $$own || own=$(BIN)/python; \
+	  $$own -m benchmarks.$$each || exit 1; \
+	done
+
+# The references of these benchmarks cannot be installed together, and nothing else needs them.
+.venv-bench/%/.ready: pyproject.toml
+	@echo "Setting up the reference of bench_$* in .venv-bench (once; about a minute)"
+	@test -x .venv-bench/$*/bin/python || $(PYTHON) -m venv .venv-bench/$*
+	@.venv-bench/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench-$*]"
+	@touch $@
+
+calibrate: $(READY) ## Rate simulated services of known bias: are letters right, do intervals hold? (docs/calibration.md)
+	@$(BIN)/python -m proving.calibrate $(ARGS)
 
 lock: $(READY) ## Resolve the dependencies anew: requirements.lock, and what runs (hashes, no addresses)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate --no-header --extra dev --extra build pyproject.toml --output-file requirements.lock
+	  --no-annotate --no-header --extra dev --extra build --extra real pyproject.toml --output-file requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header --extra build --constraint requirements.lock pyproject.toml \
 	  --output-file requirements-runtime.lock
 
 clean: ## Remove the environment and caches
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,7 +28,7 @@ import structlog
 from assay.catalog import languages
 from assay.experiment import run
 from assay.methods import RoundTrip
-from assay.model import Probe, Reply
+from assay.model import Probe, Reply, Translate
 from benchmarks.target import BACK, THERE
 from store import jobs, migrate
 from store.jobs import NewJob
@@ -55,6 +55,7 @@ def bodies_of(design: RoundTrip) -> list[bytes]:
 
     def answer(probe: Probe) -> Reply:
         ask = probe.ask
+        assert isinstance(ask, Translate)
         bodies.append(json.dumps({"q": ask.text, "source": ask.source, "target": ask.target}).encode())
         return Reply(ask.text.translate(BACK if ask.target == "en" else THERE))
 
