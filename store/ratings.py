@@ -76,6 +76,8 @@ class StoredRating:
     created_at: int
     expires_at: int
     document: dict[str, Any]
+    withdrawn_at: int | None = None
+    withdrawn_why: str | None = None
 
 
 def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:

@@ -159,6 +159,8 @@ ratings = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("document", Packed, nullable=False),
+    Column("withdrawn_at", BigInteger),
+    Column("withdrawn_why", AnyText),
     UniqueConstraint("job_id"),
     Index(None, "created_at", "id"),
     Index(None, "tenant", "created_at", "id"),

@@ -6,9 +6,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, inspect, text
 
-from store import migrate
+from store import agency, migrate
 from store.errors import SchemaMismatch
-from store.schema import metadata
+
+metadata = agency.webhooks.metadata
 
 
 def test_the_migrations_make_the_tables_the_code_expects(database):
