@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 PYTEST_WORKERS ?= 2
 REFERENCES := association weat trial_fit
 
-.PHONY: help setup demo scaled-demo test chaos check lint types contracts bench calibrate lock clean
+.PHONY: help setup demo scaled-demo test chaos check lint types contracts openapi bench calibrate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +50,16 @@ contracts: $(READY) ## import-linter: who may import whom; deptry: what is decla
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 
-check: lint types contracts test ## Everything CI checks
+check: lint types contracts test ## Everything CI checks, but for openapi
+
+openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against spectral and redocly (needs npm)
+	@$(BIN)/python -m proving.openapi_document .ci/openapi/openapi.json
+	@cd .ci/openapi && npx --no-install spectral lint --ruleset spectral.yaml --fail-severity=hint openapi.json
+	@cd .ci/openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --no-install redocly lint --config redocly.yaml openapi.json
+
+.ci/openapi/node_modules: .ci/openapi/package-lock.json
+	@cd .ci/openapi && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
+	@touch $@
 
 bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against references, side by side
 	@for each in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \
@@ -76,4 +85,4 @@ lock: $(READY) ## Resolve the dependencies anew: requirements.lock, and what run
 	  --output-file requirements-runtime.lock
 
 clean: ## Remove the environment and caches
-	@rm -rf $(VENV) .venv-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .venv-bench .ci/openapi/node_modules .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis

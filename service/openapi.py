@@ -139,6 +139,7 @@ def describe(app: FastAPI, *, keys_required: bool) -> None:
                     summary=app.summary,
                     description=app.description,
                     license_info=app.license_info,
+                    contact=app.contact,
                     tags=app.openapi_tags,
                     routes=app.routes,
                     servers=[{"url": "/"}],
@@ -165,6 +166,7 @@ def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, An
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
     _require_tags(components["schemas"])
+    _close_tuples(components["schemas"])
     for path in document["paths"].values():
         for method, operation in path.items():
             _complete(method, operation)
@@ -213,6 +215,18 @@ def _require_tags(schemas: dict[str, Any]) -> None:
             required = schemas[member.rpartition("/")[2]].setdefault("required", [])
             if tag["propertyName"] not in required:
                 required.append(tag["propertyName"])
+
+
+def _close_tuples(schema: Any) -> None:
+    """Say what follows the places of a tuple, which pydantic leaves open: nothing may, and linters ask for a schema."""
+    if isinstance(schema, dict):
+        if "prefixItems" in schema and schema.get("maxItems") == len(schema["prefixItems"]):
+            schema.setdefault("items", {})
+        for each in schema.values():
+            _close_tuples(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            _close_tuples(each)
 
 
 def _never_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,24 @@
+"""Write the OpenAPI document that a deployed agency tells: the one that linters read."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from service.app import create_app
+from store.settings import Settings
+from workers.desk import Desk
+
+
+def main(place: str) -> None:
+    """Write the document to `place`."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(data_dir=Path(folder), auth="keys", egress_allow="")
+        app = create_app(settings, desk=Desk(settings), doorbell=lambda _: None)
+        Path(place).write_text(json.dumps(app.openapi(), indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
