@@ -93,6 +93,7 @@ def create_app(
         summary=openapi.SUMMARY,
         description=openapi.DESCRIPTION,
         openapi_tags=openapi.TAGS,
+        contact={"name": "The Assay authors"},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=living,
         docs_url=None,
