@@ -75,7 +75,7 @@ bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against re
 	@touch $@
 
 calibrate: $(READY) ## Rate simulated services of known bias: are letters right, do intervals hold? (docs/calibration.md)
-	@$(BIN)/python -m proving.calibrate $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proving.calibrate $(ARGS)
 
 lock: $(READY) ## Resolve the dependencies anew: requirements.lock, and what runs (hashes, no addresses)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

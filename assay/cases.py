@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -70,7 +71,7 @@ class TextProfiles:
     frames: Annotated[tuple[str, ...], MaxLen(100)] = ()
     people: Words = field(default_factory=dict)
     contents: Words = field(default_factory=dict)
-    most: Annotated[int, Ge(10), Le(20_000)] = 1600
+    most: Annotated[int, Ge(10), Le(20_000)] = 4000
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
@@ -100,7 +101,7 @@ class TextProfiles:
     def expected(self) -> int:
         """Count the profiles."""
         pairs = len(next(iter(self.people.values())))
-        return min(self.most, pairs * sum(len(words) for words in self.contents.values()))
+        return min(self.most, pairs * sum(len(words) for words in self.contents.values()) * len(self.frames))
 
 
 def check_profiles(profiles: TextProfiles) -> None:
@@ -135,16 +136,19 @@ def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, 
     """Write profiles in rounds: in each, every pair of people meets one content of either side.
 
     So any beginning of them is balanced: each pair has met both sides as often, each content has met other
-    frames, and what people and frames add cancels between the sides.
+    frames, and what people and frames add cancels between the sides. When a pair has met every content, it meets
+    them again in another frame, until it has met them in all.
     """
     sides = dict(profiles.contents)
     pairs = rng.permutation(len(next(iter(profiles.people.values()))))
     orders = {side: [rng.permutation(len(words)) for _ in pairs] for side, words in sides.items()}
     turn = rng.permutation(len(profiles.frames))
     cases: list[Case] = []
-    for round_ in range(max(len(words) for words in sides.values())):
+    for again, round_ in product(range(len(turn)), range(max(len(words) for words in sides.values()))):
+        if len(cases) >= profiles.most:
+            break
         for place, pair in enumerate(pairs):
-            frame = int(turn[(place + round_) % len(turn)])
+            frame = int(turn[(place + round_ + again) % len(turn)])
             for side, words in sides.items():
                 if round_ < len(words):
                     cases.append(_text_case(profiles, int(pair), side, int(orders[side][place][round_]), frame))
@@ -192,7 +196,7 @@ class RecordProfiles:
     upload: Annotated[str, MaxLen(100)] | None = None
     cluster: Annotated[str, MaxLen(200)] | None = None
     leave_out: Annotated[tuple[str, ...], MaxLen(1000)] = ()
-    most: Annotated[int, Ge(10), Le(20_000)] = 2000
+    most: Annotated[int, Ge(10), Le(20_000)] = 8000
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 

@@ -143,7 +143,7 @@ def text_world(step_1: float, step_2: float, seed: int, *, kind: str) -> World:
     return World(method, answer, letter_of(step_1, step_2, method.delta), truths)
 
 
-def record_world(step_1: float, step_2: float, seed: int, *, kind: str, rows: int = 2000) -> World:
+def record_world(step_1: float, step_2: float, seed: int, *, kind: str, rows: int = 8000) -> World:
     """Make a classifier or regressor of records; the gap between groups comes through another column.
 
     Parameters

@@ -7,6 +7,7 @@ covers as it should where resampling all kinds at a time covers too much, and re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,9 @@ LEAST_CLUSTERS = 5
 
 AT_A_TIME = 500
 """Draws whose weights are held at a time: memory stays flat in the number of draws."""
+
+LARGEST_TABLE = 1_000_000
+"""Cells of crossed clusters that are summed up first; more would be mostly empty."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def mean_draws(values: FloatArray, clusters: Clusters, rng: np.random.Generator,
     """
     error, n = mean_error(values, clusters), len(values)
     kinds = _kinds(clusters, n) or {"row": np.arange(n)}
-    drawn = np.concatenate([_weights(kinds, rng, some) @ values for some in _chunks(draws)])
+    drawn = np.concatenate([_weighted_means(kinds, values, rng, some) for some in _chunks(draws)])
     centre = values.mean(axis=0)
     away = drawn - drawn.mean(axis=0)
     spread = away.std(axis=0)
@@ -149,11 +153,27 @@ def _solved(expected: FloatArray, observed: FloatArray) -> FloatArray:
     return np.stack([nnls(expected, column)[0] for column in observed.T], axis=1)
 
 
-def _weights(kinds: Mapping[str, NDArray[np.int64]], rng: np.random.Generator, draws: int) -> FloatArray:
-    weights: FloatArray = np.ones((draws, 1))
-    for ids in kinds.values():
-        weights = weights * rng.dirichlet(np.ones(int(ids.max()) + 1), draws)[:, ids]
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+def _weighted_means(
+    kinds: Mapping[str, NDArray[np.int64]], values: FloatArray, rng: np.random.Generator, draws: int
+) -> FloatArray:
+    """Weigh each row by the product of its clusters' Dirichlet weights, and take the means of the columns.
+
+    Rows of equal clusters are added up first, so that the work is by cells of the crossed kinds, which
+    are looked at one kind after the other, instead of by rows.
+    """
+    sizes = [int(ids.max()) + 1 for ids in kinds.values()]
+    weights = [rng.standard_exponential((draws, size)) for size in sizes]  # Dirichlet, once divided by their sum
+    counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
+    if math.prod(sizes) * counted.shape[1] > LARGEST_TABLE:
+        by_row = math.prod(each[:, ids] for each, ids in zip(weights, kinds.values(), strict=True))
+        sums = by_row @ counted
+    else:
+        table = np.zeros((*sizes, counted.shape[1]))
+        np.add.at(table, tuple(kinds.values()), counted)
+        sums = weights[0] @ table.reshape(sizes[0], -1)
+        for size, each in zip(sizes[1:], weights[1:], strict=True):
+            sums = np.einsum("dk,dkr->dr", each, sums.reshape(draws, size, -1))
+    return np.asarray(sums[:, :-1] / sums[:, -1:])
 
 
 def _tail(uniform: FloatArray, freedom: float) -> FloatArray:

@@ -159,8 +159,8 @@ def test_a_failed_call_takes_its_profile_out_and_is_counted():
 
     one = component(method, answer)
     assert one.letter is not None
-    assert one.failed == 16
-    assert one.detail["profiles"] == {"asked": 320, "whole": 304}
+    assert one.failed == 32
+    assert one.detail["profiles"] == {"asked": 640, "whole": 608}
 
 
 # ---------------------------------------------------------------------------- the request
