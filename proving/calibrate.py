@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from assay.model import Component, Interval
 from assay.verdict import METHODOLOGY_VERSION
+from proving.compositions import measure_pairs, section
 from proving.simulated import WORLDS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration.md"
@@ -169,6 +170,8 @@ def main() -> None:
     asked = parser.parse_args()
     worlds = [name for name in WORLDS if not asked.world or any(part in name for part in asked.world)]
     written = page(measure(worlds, asked.seeds, asked.simulations), asked.seeds)
+    if not asked.world or any(part in "compositions" for part in asked.world):
+        written += "\n".join(["", *section(measure_pairs())])
     if asked.print or asked.world:
         print(written)
     else:

@@ -1,0 +1,30 @@
+"""What the letters of services say about services called one after the other.
+
+Srivastava & Rossi (2018), section 5: the letter of a composite is *inferred* from the letters of its
+parts by a table, without a single call. Two tables are kept side by side (`tables`); a chain is read
+in every way in which it can be bracketed, because the printed table is not associative (`chain`);
+where letters are uncertain, so is the answer (`weighed`).
+"""
+
+from __future__ import annotations
+
+from assay.composition.chain import Bracketing, ChainAnswer, Entry, Step, compose_chain
+from assay.composition.tables import CORRECTED, INFERRED, TABLE_2, TABLES, Letters, TableName, compose
+from assay.composition.weighed import ChainProbabilities, combine
+
+__all__ = [
+    "CORRECTED",
+    "INFERRED",
+    "TABLES",
+    "TABLE_2",
+    "Bracketing",
+    "ChainAnswer",
+    "ChainProbabilities",
+    "Entry",
+    "Letters",
+    "Step",
+    "TableName",
+    "combine",
+    "compose",
+    "compose_chain",
+]

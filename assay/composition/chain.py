@@ -1,0 +1,175 @@
+"""A chain of services, inferred from their letters in every way in which it can be bracketed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import ClassVar
+
+from assay.aggregation import WORST_FIRST, worst_letter
+from assay.composition.tables import INFERRED, Letters, TableName, compose, entries_of
+from assay.errors import SpecificationError
+from assay.model import Letter
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One cell of a table: what the composite may be if the parts are `first` and `second`."""
+
+    first: Letter
+    second: Letter
+    possible: Letters
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Two neighbours of a chain put together.
+
+    Attributes
+    ----------
+    first, second : str
+        What is put together, written as letters: ``"BS"``, ``"(BS * UCS)"``.
+    entries : tuple of Entry
+        The table's cells that were looked up: one for each pair of letters the two may have.
+    possible : frozenset of Letter
+        All the letters in those cells.
+    """
+
+    first: str
+    second: str
+    entries: tuple[Entry, ...]
+    possible: Letters
+
+
+@dataclass(frozen=True, slots=True)
+class Bracketing:
+    """One way to read a chain, and what the table says of it.
+
+    Attributes
+    ----------
+    written : str
+        ``"(BS * UCS) * DSBS"``; the name of the one service if it is alone.
+    steps : tuple of Step
+        In the order in which the brackets are worked out; none for a service alone.
+    possible : frozenset of Letter
+        The letters the whole may have, read like this.
+    """
+
+    written: str
+    steps: tuple[Step, ...]
+    possible: Letters
+
+
+@dataclass(frozen=True)
+class ChainAnswer:
+    """What a table says of a chain.
+
+    Attributes
+    ----------
+    letters : tuple of Letter
+        The parts, first to last.
+    table : str
+        ``published`` or ``revised``.
+    possible : frozenset of Letter
+        The letters that every bracketing allows; if there is none, those that any allows.
+    contradiction : bool
+        No letter is allowed by every bracketing: the table disagrees with itself about this chain.
+    bracketings : tuple of Bracketing
+        One example of every different answer; the first one is worked out from the left.
+    """
+
+    letters: tuple[Letter, ...]
+    table: TableName
+    possible: Letters
+    contradiction: bool
+    bracketings: tuple[Bracketing, ...]
+
+    provenance: ClassVar[str] = INFERRED
+
+    @property
+    def letter(self) -> Letter | None:
+        """The inferred letter, where only one is possible."""
+        return next(iter(self.possible)) if len(self.possible) == 1 else None
+
+    @property
+    def worst(self) -> Letter:
+        """The worst letter that is possible."""
+        return worst_letter(self.possible)
+
+    @property
+    def must_be_measured(self) -> bool:
+        """Whether the table leaves the letter open."""
+        return self.letter is None
+
+
+def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> ChainAnswer:
+    """Infer what a chain of services may be, from its letters alone.
+
+    Every bracketing must be right, so that the answer is what all of them allow. They are not
+    listed, there are too many: an interval of the chain keeps the different *answers* its bracketings
+    give, of which there are at most seven, and longer intervals are put together from shorter ones.
+    That is exact, in O(n^3).
+
+    Parameters
+    ----------
+    letters : sequence of Letter
+        First to last.
+    table : str
+        ``published`` (Srivastava & Rossi 2018, Table 2) or ``revised``.
+
+    Raises
+    ------
+    SpecificationError
+        If the chain is empty.
+    UnknownName
+        If there is no such table.
+    """
+    entries_of(table)
+    if not letters:
+        raise SpecificationError("a chain needs at least one service; none was given", "chain")
+    chain = tuple(letters)
+    readings: dict[tuple[int, int], dict[Letters, Bracketing]] = {}
+    for place, letter in enumerate(chain):
+        alone = Bracketing(letter.value, (), frozenset({letter}))
+        readings[place, place + 1] = {alone.possible: alone}
+    for length in range(2, len(chain) + 1):
+        for start in range(len(chain) - length + 1):
+            stop = start + length
+            found: dict[Letters, Bracketing] = {}
+            for middle in range(stop - 1, start, -1):  # what is worked out from the left comes first
+                for one, other in product(readings[start, middle].values(), readings[middle, stop].values()):
+                    possible = _compose_sets(one.possible, other.possible, table)
+                    if possible not in found:
+                        found[possible] = _joined(one, other, table)
+            readings[start, stop] = found
+    answers = tuple(readings[0, len(chain)].values())
+    common = frozenset(Letter).intersection(*(one.possible for one in answers))
+    possible = common or frozenset[Letter]().union(*(one.possible for one in answers))
+    return ChainAnswer(chain, table, possible, contradiction=not common, bracketings=answers)
+
+
+@cache
+def _compose_sets(first: Letters, second: Letters, table: TableName) -> Letters:
+    """Put together two services of which only the possible letters are known."""
+    return frozenset[Letter]().union(*(compose(a, b, table) for a, b in product(first, second)))
+
+
+def _joined(first: Bracketing, second: Bracketing, table: TableName) -> Bracketing:
+    """Call one part of a chain after another, and remember which cells were looked up."""
+    pairs = product(_in_order(first.possible), _in_order(second.possible))
+    possible = _compose_sets(first.possible, second.possible, table)
+    step = Step(
+        _in_brackets(first), _in_brackets(second), tuple(Entry(a, b, compose(a, b, table)) for a, b in pairs), possible
+    )
+    return Bracketing(f"{step.first} * {step.second}", (*first.steps, *second.steps, step), possible)
+
+
+def _in_brackets(one: Bracketing) -> str:
+    return f"({one.written})" if one.steps else one.written
+
+
+def _in_order(letters: Letters) -> tuple[Letter, ...]:
+    """List letters worst first: a set has no order of its own."""
+    return tuple(letter for letter in WORST_FIRST if letter in letters)

@@ -1,0 +1,68 @@
+"""What a table says of two services called one after the other (P5, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from assay.errors import UnknownName
+from assay.model import Letter
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+
+Letters = frozenset[Letter]
+"""The letters a service may deserve; one of them is the right one."""
+
+TableName = Literal["published", "revised"]
+
+INFERRED: Literal["inferred"] = "inferred"
+"""Provenance of all that is said of a composite that nobody called."""
+
+# Srivastava & Rossi (2018), Table 2.  Row: first service.  Column: second service.
+TABLE_2: Mapping[tuple[Letter, Letter], Letters] = {
+    (BS, BS): frozenset({BS, UCS, DSBS}),
+    (BS, UCS): frozenset({UCS}),
+    (BS, DSBS): frozenset({BS}),
+    (UCS, BS): frozenset({BS}),
+    (UCS, UCS): frozenset({UCS}),
+    (UCS, DSBS): frozenset({DSBS}),
+    (DSBS, BS): frozenset({BS}),
+    (DSBS, UCS): frozenset({UCS}),
+    (DSBS, DSBS): frozenset({DSBS}),
+}
+
+# A DSBS is unbiased on unbiased input, and after a UCS it never gets any other (METHODS section 9).
+CORRECTED: Mapping[tuple[Letter, Letter], Letters] = {**TABLE_2, (UCS, DSBS): frozenset({UCS})}
+
+TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"published": TABLE_2, "revised": CORRECTED}
+"""Both tables by name; the published one gives the headline."""
+
+
+def compose(first: Letter, second: Letter, table: TableName = "published") -> Letters:
+    """Look two services up in a table.
+
+    Returns
+    -------
+    frozenset of Letter
+        What the second called on the first's output may be; all three for ``BS, BS``.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such table.
+    """
+    return entries_of(table)[first, second]
+
+
+def entries_of(table: str) -> Mapping[tuple[Letter, Letter], Letters]:
+    """Find a table by its name.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such table.
+    """
+    for name, entries in TABLES.items():
+        if name == table:
+            return entries
+    raise UnknownName("composition table", table, TABLES, "table")

@@ -1,0 +1,148 @@
+"""The probabilities of a chain's letter, inferred from those of its services."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import isfinite
+from typing import ClassVar
+
+from assay.composition.chain import compose_chain
+from assay.composition.tables import BS, DSBS, INFERRED, UCS, TableName, entries_of
+from assay.errors import BadDistribution, SpecificationError
+from assay.model import Letter, Probabilities
+
+Word = tuple[Letter, ...]
+"""A chain of known letters."""
+
+# Stretch of a chain -> a shorter one with the same answers, over all bracketings, in every longer chain.
+# Worked out by comparing contexts and proved for chains of any length (docs/decisions/0021).
+ALIKE: Mapping[TableName, Mapping[Word, Word]] = {
+    "published": {
+        (DSBS, BS): (BS,),
+        (DSBS, DSBS): (DSBS,),
+        (DSBS, UCS): (UCS,),
+        (UCS, UCS): (UCS,),
+        (BS, BS, BS): (BS, BS),
+        (UCS, BS, BS): (BS, BS),
+        (UCS, BS, UCS): (BS, UCS),
+        (BS, BS, UCS, BS): (BS, UCS, BS),
+    },
+    "revised": {
+        (BS, DSBS): (BS,),
+        (DSBS, BS): (BS,),
+        (DSBS, DSBS): (DSBS,),
+        (DSBS, UCS): (UCS,),
+        (UCS, DSBS): (UCS,),
+        (UCS, UCS): (UCS,),
+        (BS, BS, BS): (BS, BS),
+        (BS, BS, UCS): (BS, UCS),
+        (BS, UCS, BS, BS): (UCS, BS, BS),
+        (BS, UCS, BS, UCS): (UCS, BS, UCS),
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ChainProbabilities:
+    """Probability of each inferred letter, and of the table having no answer; they sum to one.
+
+    Attributes
+    ----------
+    table : str
+        ``published`` or ``revised``.
+    BS, DSBS, UCS : float
+        Mass of the combinations of letters for which the table gives that letter alone.
+    must_be_measured : float
+        Mass of all others. For two services it is ``P(BS) P(BS)``.
+    contradicted : float
+        The part of `must_be_measured` about which the table disagrees with itself.
+    """
+
+    table: TableName
+    BS: float
+    DSBS: float
+    UCS: float
+    must_be_measured: float
+    contradicted: float
+
+    provenance: ClassVar[str] = INFERRED
+
+    def of(self, letter: Letter) -> float:
+        """Mass of one letter: the least probability it can have."""
+        return float(getattr(self, letter.value))
+
+    @property
+    def likeliest(self) -> Letter | None:
+        """The letter with the largest mass, ties to the worse; ``None`` if "must be measured" has more."""
+        letter = max((BS, DSBS, UCS), key=self.of)
+        return letter if self.of(letter) >= self.must_be_measured else None
+
+    def declared(self, confidence: float) -> bool:
+        """Whether a letter has at least this mass, whatever the composite is where the table is silent."""
+        return max(self.BS, self.DSBS, self.UCS) >= confidence
+
+
+def combine(probabilities: Sequence[Probabilities], table: TableName = "published") -> ChainProbabilities:
+    """Infer the probabilities of a chain's letter from those of its services.
+
+    ``P(c) = sum P(a) P(b) ... [c = a * b * ...]``, the services being rated independently of each
+    other. Every combination of letters is a chain of its own, read as `compose_chain` does; where the
+    table does not give it one letter alone, its probability is kept as "must be measured" and not
+    shared out. For two services that is the mass of ``BS * BS``. The 3^n combinations are not listed:
+    those that go on alike are followed together (`ALIKE`), in O(n).
+
+    Parameters
+    ----------
+    probabilities : sequence of Probabilities
+        Of the services, first to last.
+    table : str
+        ``published`` or ``revised``.
+
+    Raises
+    ------
+    SpecificationError
+        If the chain is empty.
+    BadDistribution
+        If a service's probabilities are not a distribution.
+    UnknownName
+        If there is no such table.
+    """
+    entries_of(table)
+    if not probabilities:
+        raise SpecificationError("a chain needs at least one service; none was given", "chain")
+    mass: dict[Word, float] = {(): 1.0}
+    for one in probabilities:
+        _check(one)
+        grown: dict[Word, float] = {}
+        for (word, weight), letter in product(mass.items(), Letter):
+            longer = _shortened((*word, letter), table)
+            grown[longer] = grown.get(longer, 0.0) + weight * one.of(letter)
+        mass = grown
+    of_letter = dict.fromkeys(Letter, 0.0)
+    silent = contradicted = 0.0
+    for word, weight in mass.items():
+        answer = compose_chain(word, table)
+        if answer.letter is not None:
+            of_letter[answer.letter] += weight
+            continue
+        silent += weight
+        contradicted += weight if answer.contradiction else 0.0
+    return ChainProbabilities(table, of_letter[BS], of_letter[DSBS], of_letter[UCS], silent, contradicted)
+
+
+def _shortened(word: Word, table: TableName) -> Word:
+    """Replace a chain by the shortest one that answers alike, whatever comes before and after it."""
+    for start, stop in combinations(range(len(word) + 1), 2):
+        shorter = ALIKE[table].get(word[start:stop])
+        if shorter is not None:
+            return _shortened((*word[:start], *shorter, *word[stop:]), table)
+    return word
+
+
+def _check(one: Probabilities) -> None:
+    """Refuse probabilities that are not a distribution."""
+    shares = (one.BS, one.DSBS, one.UCS)
+    if not all(isfinite(share) and 0 <= share <= 1 for share in shares) or abs(sum(shares) - 1) > 1e-6:
+        raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {shares}")

@@ -1,0 +1,94 @@
+"""Which services can be called one after the other, and what the whole then is.
+
+A service passes its output on, so that it has to be what the next one takes. Of the kinds that are
+rated, a translator alone gives what others take: a text. A class and a number end a chain. Vectors
+have no place in one: an embedder is rated by where it puts single words, which says nothing about
+texts that another service wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from assay.errors import OutOfBounds, SpecificationError
+from assay.model import Kind
+
+FEWEST, MOST = 2, 20
+"""Services of a chain."""
+
+GIVES: Mapping[Kind, str] = {
+    Kind.TRANSLATOR: "a text",
+    Kind.LANGUAGE_MODEL: "a text",
+    Kind.CLASSIFIER: "a class",
+    Kind.REGRESSOR: "a number",
+    Kind.EMBEDDER: "vectors",
+    Kind.IMAGE_CLASSIFIER: "a class",
+}
+"""What a service passes on."""
+
+ENDS = frozenset({Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR})
+"""Kinds that can be asked about a text another service wrote."""
+
+
+class Incompatible(SpecificationError):
+    """Two neighbours of a chain do not fit.
+
+    Parameters
+    ----------
+    place : int
+        The link that breaks, counted from 0: the second of the two.
+    message : str
+        Why.
+    """
+
+    code = "incompatible"
+
+    def __init__(self, place: int, message: str) -> None:
+        super().__init__(message, str(place))
+        self.place = place
+
+
+def check_length(length: int) -> None:
+    """Refuse a chain of too few or too many services.
+
+    Raises
+    ------
+    OutOfBounds
+    """
+    if not FEWEST <= length <= MOST:
+        raise OutOfBounds(f"a chain has {FEWEST} to {MOST} services, not {length}")
+
+
+def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
+    """Say what kind of service a chain is: that of its last link.
+
+    Parameters
+    ----------
+    kinds : sequence of Kind
+        First to last.
+
+    Raises
+    ------
+    OutOfBounds
+        If there are too few or too many.
+    Incompatible
+        If a service gives what the next one cannot be asked about.
+    """
+    check_length(len(kinds))
+    for place, (first, second) in enumerate(pairwise(kinds), start=1):
+        if Kind.EMBEDDER in {first, second}:
+            why = "vectors have no place in a chain, since an embedder is rated by single words"
+        elif GIVES[first] != "a text":
+            why = f"the {first} before it gives {GIVES[first]}, which no service here takes"
+        elif second not in ENDS:
+            why = f"a {second} is not asked about a text that another service wrote"
+        else:
+            continue
+        can = ", ".join(sorted(ENDS))
+        raise Incompatible(
+            place,
+            f"link {place + 1} ({second}) cannot follow link {place} ({first}): {why}; "
+            f"translators, and after them one of {can}, would do",
+        )
+    return kinds[-1]

@@ -1,0 +1,199 @@
+"""Random pairs of services, to see whether a composite's letter is predicted as well as it would be measured.
+
+Each service is a transition matrix. Both are measured with so many inputs a row, and the composite's letter is
+predicted (`assay.composite`); beside it the composite itself is measured with as many inputs a row, which
+costs as many calls of each service; and it is looked up in the tables by the measured letters. The truth is the
+letter of the product of the true matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.composite import TransitionEvidence, predict
+from assay.composition import compose_chain
+from assay.model import Evidence, Letter, Probabilities
+from assay.statistics.transition import draw_transitions, step_effects
+from assay.verdict import weigh
+
+ROWS, OUTPUTS = ("he", "she"), ("he", "she", "other")
+UNBIASED, BIASED = ((0.5, 0.5),), ((0.1, 0.9), (0.9, 0.1))
+DELTA, CONFIDENCE = 0.1, 0.95
+INPUTS = 60
+PAIRS = 2_000
+DRAWS = 4_000
+
+NEARNESS = 100
+"""Weight of a kind of service in the Dirichlet its rows are drawn from: they differ from it by a few per cent."""
+
+PREDICTED, MEASURED = "predicted from the matrices of the parts", "measured directly"
+
+COLUMNS = ("how", "right", "of BS", "of DSBS", "of UCS", "declared right", "declared wrong", "left open")
+
+Matrix = NDArray[np.float64]
+
+
+# ---------------------------------------------------------------------------- services
+def faithful(_: np.random.Generator) -> Matrix:
+    """Return each value as it was sent."""
+    return np.eye(3)
+
+
+def flipper(rng: np.random.Generator) -> Matrix:
+    """Turn up to half of one value into the other."""
+    matrix, source, share = np.eye(3), rng.integers(2), rng.uniform(0, 0.5)
+    matrix[source, source], matrix[source, 1 - source] = 1 - share, share
+    return matrix
+
+
+def swapper(rng: np.random.Generator) -> Matrix:
+    """Swap up to three in ten."""
+    matrix, share = np.eye(3), rng.uniform(0, 0.3)
+    matrix[:2, :2] = [[1 - share, share], [share, 1 - share]]
+    return matrix
+
+
+def balancer(_: np.random.Generator) -> Matrix:
+    """Answer by a coin."""
+    matrix = np.eye(3)
+    matrix[:2, :2] = 0.5
+    return matrix
+
+
+def collapser(rng: np.random.Generator) -> Matrix:
+    """Turn half or more of everything into one value."""
+    share, value = rng.uniform(0.5, 1), rng.integers(2)
+    matrix = np.eye(3) * (1 - share)
+    matrix[:, value] += share
+    return matrix
+
+
+def eraser(rng: np.random.Generator) -> Matrix:
+    """Lose up to half of the values."""
+    share = rng.uniform(0, 0.5)
+    matrix = np.eye(3) * (1 - share)
+    matrix[:, 2] += share
+    return matrix
+
+
+KINDS: Sequence[Callable[[np.random.Generator], Matrix]] = (faithful, flipper, swapper, balancer, collapser, eraser)
+"""The ways in which METHODS section 2 finds translators to answer; each is as likely."""
+
+
+def random_service(rng: np.random.Generator, nearness: float = NEARNESS) -> Matrix:
+    """Draw a service near one of the kinds: its true transition matrix, with the row of the residual."""
+    kind = KINDS[int(rng.integers(len(KINDS)))](rng)
+    return np.stack([rng.dirichlet(row * nearness + 1 / 3) for row in kind])
+
+
+def true_letter(matrix: Matrix) -> Letter:
+    """Give the letter a matrix deserves."""
+    effects = step_effects(matrix[None, : len(ROWS)], UNBIASED, BIASED)
+    if effects.step_1[0] > DELTA:
+        return Letter.BS
+    return Letter.DSBS if effects.step_2[0] > DELTA else Letter.UCS
+
+
+# ---------------------------------------------------------------------------- measuring
+@dataclass(frozen=True)
+class Told:
+    """What one way of finding out says of a composite; no letter where it leaves the letter open."""
+
+    letter: Letter | None
+    declared: bool
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One composite: the truth, and what each way says."""
+
+    truth: Letter
+    told: Mapping[str, Told]
+
+
+def counted(matrix: Matrix, inputs: int, rng: np.random.Generator) -> TransitionEvidence:
+    """Ask a service so many times with each value."""
+    counts = tuple(tuple(rng.multinomial(inputs, row).tolist()) for row in matrix[: len(ROWS)])
+    return TransitionEvidence(ROWS, OUTPUTS, counts, UNBIASED, BIASED, DELTA, CONFIDENCE)
+
+
+def rated(evidence: TransitionEvidence, rng: np.random.Generator) -> Probabilities:
+    """Rate a service on its own."""
+    effects = step_effects(draw_transitions(evidence.table, rng, DRAWS), UNBIASED, BIASED)
+    return weigh(Evidence(effects.step_1, effects.step_2), DELTA)
+
+
+def told_by(probabilities: Probabilities) -> Told:
+    """Take the likeliest letter."""
+    letter = probabilities.likeliest
+    return Told(letter, probabilities.of(letter) >= CONFIDENCE)
+
+
+def measure_pair(rng: np.random.Generator, inputs: int = INPUTS) -> Pair:
+    """Draw two services and find out about their composite in every way."""
+    first, second = random_service(rng), random_service(rng)
+    composite = first @ second
+    parts = [counted(one, inputs, rng) for one in (first, second)]
+    letters = [rated(one, rng).likeliest for one in parts]
+    predicted = predict(parts[0], parts[1], rng, DRAWS)
+    told = {
+        PREDICTED: Told(predicted.letter, predicted.declared),
+        MEASURED: told_by(rated(counted(composite, inputs, rng), rng)),
+        "published table": Told(compose_chain(letters, "published").letter, declared=False),
+        "revised table": Told(compose_chain(letters, "revised").letter, declared=False),
+    }
+    return Pair(true_letter(composite), told)
+
+
+def measure_pairs(pairs: int = PAIRS, seed: int = 9, inputs: int = INPUTS) -> list[Pair]:
+    """Find out about many composites, each from a seed of its own."""
+    return [measure_pair(np.random.default_rng([seed, place]), inputs) for place in range(pairs)]
+
+
+def share_right(pairs: Sequence[Pair], how: str) -> float:
+    """Share of composites whose true letter a way says, declared or leaning."""
+    return sum(one.told[how].letter is one.truth for one in pairs) / len(pairs)
+
+
+# ---------------------------------------------------------------------------- the page
+def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
+    """Give a row for each way, under `COLUMNS`."""
+    for how in pairs[0].told:
+        told = [(one.told[how], one.truth) for one in pairs]
+        declared = [one.letter is truth for one, truth in told if one.declared]
+        yield (
+            how,
+            f"{share_right(pairs, how):.3f}",
+            *(_right_of(told, letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)),
+            str(sum(declared)),
+            str(len(declared) - sum(declared)),
+            str(sum(one.letter is None for one, _ in told)),
+        )
+
+
+def _right_of(told: Sequence[tuple[Told, Letter]], letter: Letter) -> str:
+    some = [one.letter is truth for one, truth in told if truth is letter]
+    return f"{sum(some)} of {len(some)}"
+
+
+def section(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Write the page's part about compositions, line by line."""
+    yield "## Compositions"
+    yield f"{len(pairs)} random pairs of services (`proving/compositions.py`), each measured with {INPUTS} inputs"
+    yield "a row. The prediction multiplies the matrices of the parts; measuring the composite directly costs as many"
+    yield "calls. Right and declared as above. The tables start from the measured letters and declare nothing; what"
+    yield "they leave open must be measured."
+    yield ""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"|{'---|' * len(COLUMNS)}"
+    for row in rows(pairs):
+        yield f"| {' | '.join(row)} |"
+    yield ""
+
+
+if __name__ == "__main__":
+    print("\n".join(section(measure_pairs())))

@@ -1,0 +1,386 @@
+"""Composites predicted from matrices: the known product, symmetries, recovery of simulated services, contents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.composite import TransitionEvidence, line_up, predict, predict_chain, read_evidence, with_contents
+from assay.document import rating_document
+from assay.errors import OutOfBounds, SpecificationError
+from assay.experiment import Session, generator
+from assay.methods import RoundTrip
+from assay.model import Ask, Letter, Observation, Probe, Reply, Translate
+from assay.statistics.concordance import draw_excess_concordance
+from assay.statistics.transition import draw_transitions
+from assay.verdict import rate
+from proving.translators import round_trip_answer
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "composition.json"
+ROWS, OUTPUTS = ("he", "she"), ("he", "she", "other")
+MANY = 10**6
+
+FAITHFUL = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+ALWAYS_HE = ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+BALANCING = ((0.5, 0.5, 0.0), (0.5, 0.5, 0.0))
+ERASING = ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))
+HE_FLIPS = ((0.5, 0.5, 0.0), (0.0, 1.0, 0.0))
+SHE_FLIPS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.0))
+
+
+def measured(matrix, inputs: int = 60, **more) -> TransitionEvidence:
+    """A service that was asked `inputs` times with each value and answered in exact shares."""
+    counts = tuple(tuple(round(share * inputs) for share in row[:3]) for row in matrix[:2])
+    return TransitionEvidence(ROWS, OUTPUTS, counts, ((0.5, 0.5),), ((0.1, 0.9), (0.9, 0.1)), **more)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(9)
+
+
+# ---------------------------------------------------------------------------- the product
+@pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
+def test_the_product_and_its_outputs_are_the_known_ones(rng):
+    known = json.loads(KNOWN.read_text(encoding="utf-8"))["matrix"]
+    predicted = predict(measured(known["T1"], MANY), measured(known["T2"], MANY), rng)
+    for row, shares in zip(ROWS, known["composite"], strict=False):
+        assert list(predicted.transitions[row].values()) == pytest.approx(shares, abs=1e-3)
+    for block, name in (("U", "out_U"), ("B1", "out_B1"), ("B2", "out_B2")):
+        assert list(predicted.outputs[block].values()) == pytest.approx(known[name], abs=1e-3)
+    assert predicted.effects["step_1"].estimate == pytest.approx(known["TV_U"], abs=1e-3)
+    assert (predicted.letter, predicted.declared, predicted.provenance) == (BS, True, "inferred")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "letter"),
+    [
+        (FAITHFUL, FAITHFUL, DSBS),
+        (FAITHFUL, BALANCING, UCS),
+        (BALANCING, FAITHFUL, UCS),
+        (ALWAYS_HE, FAITHFUL, BS),
+        (ALWAYS_HE, BALANCING, UCS),
+        (FAITHFUL, ALWAYS_HE, BS),
+        (FAITHFUL, ERASING, BS),
+    ],
+)
+def test_services_of_which_the_product_is_clear(first, second, letter, rng):
+    predicted = predict(measured(first, 400), measured(second, 400), rng)
+    assert (predicted.letter, predicted.declared) == (letter, True)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "letter"),
+    [
+        (ALWAYS_HE, ALWAYS_HE, BS),
+        # her half of his, then his half of hers: (.75, .25) of he and (.5, .5) of she
+        (HE_FLIPS, SHE_FLIPS, BS),
+        # an always-he before a service that flips half of his: even, whatever went in
+        (ALWAYS_HE, HE_FLIPS, UCS),
+        # half of his become hers, and a third of those his again: what is missing is made up for
+        (HE_FLIPS, ((1.0, 0.0, 0.0), (1 / 3, 2 / 3, 0.0)), DSBS),
+    ],
+)
+def test_two_biased_services_are_settled_by_their_matrices(first, second, letter, rng):
+    """The table leaves them open; no call is needed where the matrices are there."""
+    for one in (first, second):
+        unbiased = np.array([0.5, 0.5]) @ np.array(one)
+        assert 0.5 * np.abs(unbiased - [0.5, 0.5, 0]).sum() > 0.1, "not a BS service"
+    predicted = predict(measured(first, 2_000), measured(second, 2_000), rng)
+    assert (predicted.letter, predicted.declared) == (letter, True)
+
+
+def test_swapping_the_values_mirrors_the_prediction():
+    def swapped(one: TransitionEvidence) -> TransitionEvidence:
+        counts = np.array(one.counts)[::-1][:, [1, 0, 2]]
+        return replace(one, counts=tuple(map(tuple, counts.tolist())))
+
+    first, second = measured(((0.8, 0.1, 0.1), (0.3, 0.7, 0.0))), measured(((0.9, 0.1, 0.0), (0.2, 0.6, 0.2)))
+    one = predict(first, second, np.random.default_rng(1), 40_000)
+    other = predict(swapped(first), swapped(second), np.random.default_rng(2), 40_000)
+    assert one.transitions["he"]["she"] == pytest.approx(other.transitions["she"]["he"], abs=0.005)
+    assert asdict(one.probabilities) == pytest.approx(asdict(other.probabilities), abs=0.02)
+
+
+def test_faithful_services_before_another_change_nothing(rng):
+    service, faithful = measured(((0.7, 0.2, 0.1), (0.4, 0.6, 0.0)), 5_000), measured(FAITHFUL, MANY)
+    alone = np.array(service.counts) / 5_000
+    # a faithful service behind it would have to know what to make of text without a value
+    for chain in ((faithful, service), (faithful, faithful, service)):
+        predicted = predict_chain(chain, rng)
+        assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(alone, abs=0.01)
+
+
+def test_text_without_a_value_is_answered_by_the_prior_alone(rng):
+    predicted = predict(measured(ERASING, MANY), measured(FAITHFUL, MANY), rng)
+    assert list(predicted.transitions["he"].values()) == pytest.approx([1 / 3] * 3, abs=0.02)
+    assert (predicted.emits_other, predicted.residual) == (True, (1.0,))
+
+
+def test_no_letter_is_declared_that_rests_on_answers_nobody_measured(rng):
+    erasing = predict(measured(ERASING, MANY), measured(FAITHFUL, MANY), rng)
+    assert (erasing.assured, erasing.declared) == (0.0, False)
+    assert erasing.probabilities.BS > 0.9, "the prior alone would have declared it"
+    # a fifth is lost: the rest is surely he, or surely follows its input, whatever comes of that fifth
+    losing = ((0.8, 0.0, 0.2), (0.0, 0.8, 0.2))
+    collapsing = predict(measured(losing, 2_000), measured(ALWAYS_HE, 2_000), rng)
+    assert (collapsing.letter, collapsing.declared) == (BS, True)
+    assert collapsing.assured < collapsing.probabilities.BS + 1e-12
+    faithful = predict(measured(losing, 2_000), measured(FAITHFUL, 2_000), rng)
+    assert not faithful.declared
+
+
+def test_less_evidence_makes_a_prediction_less_sure(rng):
+    few, many = (predict(measured(BALANCING, n), measured(FAITHFUL, n), rng) for n in (20, 2_000))
+    assert few.letter is many.letter is UCS
+    assert few.probabilities.UCS < 0.9 < many.probabilities.UCS
+
+
+# ---------------------------------------------------------------------------- what cannot be chained
+def test_services_that_were_asked_for_other_values_are_refused_with_the_link(rng):
+    other = replace(measured(FAITHFUL), rows=("old", "young"), outputs=("old", "young", "other"))
+    with pytest.raises(SpecificationError, match="link 2 breaks: service 2 returns he, she, other") as refused:
+        predict_chain((measured(FAITHFUL), measured(FAITHFUL), other), rng)
+    assert refused.value.field == "chain.2"
+
+
+def test_one_service_is_no_composite(rng):
+    with pytest.raises(SpecificationError, match="two services or more, not 1"):
+        predict_chain((measured(FAITHFUL),), rng)
+
+
+@pytest.mark.parametrize("counts", [((1, 2, 3),), ((1, 2, -3), (1, 2, 3)), ((0.5, 0.5, 0.0), (1.0, 0.0, 0.0))])
+def test_counts_that_are_none_are_refused(counts):
+    with pytest.raises(OutOfBounds, match="2 rows of 3 whole numbers"):
+        replace(measured(FAITHFUL), counts=counts)
+
+
+def test_outputs_that_are_not_the_rows_are_refused():
+    with pytest.raises(SpecificationError, match="gives back what it was sent"):
+        replace(measured(FAITHFUL), outputs=("el", "la", "neutral"))
+
+
+def test_the_composite_is_judged_as_its_first_service(rng):
+    strict, lax = measured(FAITHFUL, delta=0.05), measured(((0.9, 0.1, 0.0), (0.0, 1.0, 0.0)), 3_000, delta=0.2)
+    predicted = predict(replace(strict, counts=((3_000, 0, 0), (0, 3_000, 0))), replace(lax, delta=0.2), rng)
+    assert predicted.differing == ("delta",)
+    assert predict(replace(strict, delta=0.2), lax, rng).differing == ()
+
+
+def test_components_of_the_same_name_go_together_and_others_in_every_way():
+    es, fr, de = (measured(FAITHFUL, name=name) for name in ("es", "fr", "de"))
+    assert line_up([(es, fr), (fr, es)]) == ((es, es), (fr, fr))
+    assert line_up([(es,), (fr, de)]) == ((es, fr), (es, de))
+    assert line_up([(es,), ()]) == ()
+    with pytest.raises(SpecificationError, match="100 ways; at most 64"):
+        line_up([[replace(es, name=f"{side}{place}") for place in range(10)] for side in "ab"])
+
+
+# ---------------------------------------------------------------------------- contents
+CONTENTS = 300
+
+Answers = Callable[[str, int, np.random.Generator], str]
+
+SERVICES: Mapping[str, Answers] = {
+    "faithful": lambda value, _place, _rng: value,
+    "by occupation": lambda _value, place, _rng: ROWS[place % 2],
+    "at random": lambda _value, _place, rng: str(rng.choice(ROWS)),
+    "half by occupation": lambda value, place, _rng: ROWS[place % 2] if place // 2 % 2 else value,
+    "always he": lambda _value, _place, _rng: "he",
+}
+"""What a service makes of a value in a content; the same question always gets the same answer."""
+
+
+def asked_every_content(name: str, seed: int) -> TransitionEvidence:
+    rng = np.random.default_rng(seed)
+    return of_contents(
+        {f"content {place}": {value: SERVICES[name](value, place, rng) for value in ROWS} for place in range(CONTENTS)}
+    )
+
+
+def of_contents(read: Mapping[str, Mapping[str, str]]) -> TransitionEvidence:
+    counts = np.zeros((2, 3), dtype=int)
+    for answers in read.values():
+        for value, output in answers.items():
+            counts[ROWS.index(value), OUTPUTS.index(output)] += 1
+    return replace(
+        measured(FAITHFUL),
+        counts=tuple(map(tuple, counts.tolist())),
+        content_delta=0.15,
+        equal=sum(len(set(answers.values())) == 1 for answers in read.values()),
+        pairs=len(read),
+        contents={content: {v: {out: 1} for v, out in answers.items()} for content, answers in read.items()},
+    )
+
+
+def measured_directly(first: TransitionEvidence, second: TransitionEvidence) -> TransitionEvidence:
+    """The composite asked every content: the second's answer to the first's answer."""
+    return of_contents(
+        {
+            content: {value: only(second.contents[content][only(counts)]) for value, counts in answers.items()}
+            for content, answers in first.contents.items()
+        }
+    )
+
+
+def only(counts: Mapping[str, int]) -> str:
+    (output,) = counts
+    return output
+
+
+@pytest.mark.parametrize("first", SERVICES)
+@pytest.mark.parametrize("second", SERVICES)
+def test_recorded_answers_to_the_same_contents_are_worth_a_measurement(first, second, rng):
+    one, other = asked_every_content(first, 1), asked_every_content(second, 2)
+    predicted, direct = predict(one, other, rng, 5_000), measured_directly(one, other)
+    assert (predicted.basis, predicted.matched) == ("content-stratified", 1.0)
+    drawn = draw_transitions(direct.table, rng, 5_000)
+    assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(drawn.mean(axis=0), abs=0.01)
+    content = draw_excess_concordance(direct.equal, direct.pairs, drawn, rng)
+    assert predicted.effects["content"].estimate == pytest.approx(content.mean(), abs=0.01)
+
+
+def test_services_that_err_at_the_same_occupations_are_not_taken_for_worse_than_they_are(rng):
+    one, other = asked_every_content("half by occupation", 1), asked_every_content("half by occupation", 2)
+    pooled = predict(replace(one, contents={}), replace(other, contents={}), rng)
+    assert (pooled.basis, pooled.letter) == ("pooled", BS)
+    assert predict(one, other, rng).letter is DSBS
+
+
+@pytest.mark.parametrize("other", ["faithful", "at random", "always he"])
+def test_a_service_that_answers_by_occupation_is_not_hidden_behind_balanced_shares(other, rng):
+    one = replace(asked_every_content(other, 1), contents={})
+    by_occupation = replace(asked_every_content("by occupation", 2), contents={})
+    predicted = predict(one, by_occupation, rng)
+    assert (predicted.letter, predicted.declared) == (BS, True)
+    assert predicted.effects["content"].estimate == pytest.approx(0.5, abs=0.03)
+
+
+def test_where_a_question_was_never_asked_the_matrix_answers(rng):
+    one, other = asked_every_content("at random", 1), asked_every_content("half by occupation", 2)
+    kept = dict(list(other.contents.items())[: CONTENTS * 3 // 5])
+    predicted, direct = predict(one, replace(other, contents=kept), rng, 5_000), measured_directly(one, other)
+    assert (predicted.basis, predicted.matched) == ("content-stratified", pytest.approx(0.6))
+    assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(
+        direct.table / CONTENTS, abs=0.05
+    )
+    assert predict(one, replace(other, contents={}), rng, 5_000).basis == "pooled"
+
+
+def test_three_services_are_followed_content_by_content(rng):
+    chain = tuple(asked_every_content(name, seed) for seed, name in enumerate(("at random", "faithful", "faithful")))
+    predicted = predict_chain(chain, rng, 5_000)
+    assert (predicted.basis, predicted.matched) == ("content-stratified", 1.0)
+    direct = measured_directly(measured_directly(chain[0], chain[1]), chain[2])
+    assert predicted.transitions["he"]["he"] == pytest.approx(direct.table[0, 0] / CONTENTS, abs=0.01)
+
+
+# ---------------------------------------------------------------------------- from ratings
+def carried_out(
+    method: RoundTrip, answer: Callable[[Ask], Reply], seed: int
+) -> tuple[dict[str, Any], list[Observation]]:
+    """Rate a translator, and keep what was asked."""
+    session, record = Session(method.design(generator(seed))), []
+    while session.finding is None:
+        for probe in session.missing:
+            reply = answer(probe.ask)
+            record.append(Observation(probe, reply))
+            session.accept(probe, reply)
+        session.advance()
+    written = rating_document(
+        rate(session.finding),
+        experiment=asdict(method),
+        target={},
+        seed=seed,
+        calls=len(record),
+        failed_calls=0,
+        evidence_digest="",
+        visibility="private",
+    )
+    return written, record
+
+
+def in_sequence(first: Callable[[Ask], Reply], second: Callable[[Ask], Reply]) -> Callable[[Ask], Reply]:
+    """The composite: everything a round trip through the first returns goes on a round trip through the second."""
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Translate)
+        returned = first(ask)
+        if ask.target != "en":
+            return returned
+        there = second(Translate(returned.value, "en", ask.source))
+        return second(Translate(there.value, ask.source, "en"))
+
+    return answer
+
+
+METHOD = RoundTrip("gender", texts_per_block=80, stop_early=False, max_texts_per_block=80)
+
+
+@pytest.fixture(scope="module")
+def pair() -> dict[str, Any]:
+    """A balancing translator before one that turns half of she into he: each rated, and their composite."""
+    rng = np.random.default_rng(4)
+    balancing = round_trip_answer({"he": 0.5, "she": 0.5}, rng)
+    flipping = round_trip_answer({"he": 1.0, "she": 0.6}, rng)
+    return {
+        "first": carried_out(METHOD, balancing, 1),
+        "second": carried_out(METHOD, flipping, 1),
+        "composite": carried_out(METHOD, in_sequence(balancing, flipping), 1),
+    }
+
+
+def test_a_rating_document_holds_what_a_prediction_needs(pair):
+    (evidence,) = read_evidence(pair["first"][0])
+    assert (evidence.name, evidence.rows, evidence.outputs) == ("es", ROWS, OUTPUTS)
+    assert (evidence.delta, evidence.confidence, evidence.content_delta) == (0.1, 0.95, 0.15)
+    assert evidence.unbiased == ((0.5, 0.5),)
+    assert evidence.table.sum() == 480
+    assert evidence.pairs > 100
+
+
+def test_a_document_that_was_stored_with_sorted_keys_reads_the_same(pair):
+    document = pair["first"][0]
+    assert read_evidence(json.loads(json.dumps(document, sort_keys=True))) == read_evidence(document)
+
+
+def test_a_predicted_rating_is_the_measured_one(pair, rng):
+    (first,), (second,) = (read_evidence(pair[name][0]) for name in ("first", "second"))
+    predicted, composite = predict(first, second, rng), pair["composite"][0]
+    assert (predicted.letter, predicted.declared) == (composite["letter"], True) == (BS, True)
+    seen = composite["components"][0]["effects"]["step_1"]
+    assert predicted.effects["step_1"].estimate == pytest.approx(seen["estimate"], abs=0.08)
+
+
+def test_observations_of_the_same_sentences_are_followed_one_by_one(pair, rng):
+    (first,), (second,) = (
+        [with_contents(one, pair[name][1], "gender") for one in read_evidence(pair[name][0])]
+        for name in ("first", "second")
+    )
+    assert sum(sum(sum(row.values()) for row in rows.values()) for rows in first.contents.values()) == 480
+    predicted = predict(first, second, rng)
+    assert (predicted.basis, predicted.matched > 0.95) == ("content-stratified", True)
+    (direct,) = read_evidence(pair["composite"][0])
+    shares = direct.table / direct.table.sum(axis=1, keepdims=True)
+    assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(shares, abs=0.03)
+
+
+def test_lost_texts_are_no_contents(pair):
+    (evidence,) = read_evidence(pair["first"][0])
+    record = [
+        Observation(Probe(one.probe.unit, one.probe.ask), Reply("")) if one.probe.unit.endswith("/back") else one
+        for one in pair["first"][1]
+    ]
+    assert with_contents(evidence, record, "gender").contents == {}
+
+
+def test_other_methods_have_no_matrix_to_chain():
+    assert read_evidence({"method": "one-hop", "components": [{"letter": "BS"}]}) == ()
+    assert read_evidence({"method": "round-trip", "components": [{"letter": None}]}) == ()

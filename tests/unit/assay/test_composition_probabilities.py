@@ -1,0 +1,108 @@
+"""Probabilities of a chain: the known answer, every combination one by one, and chains of any length."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.composition import TABLES, combine, compose_chain
+from assay.composition.weighed import ALIKE
+from assay.errors import BadDistribution, SpecificationError, UnknownName
+from assay.model import Letter, Probabilities
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "composition.json"
+
+tables = st.sampled_from(sorted(TABLES))
+
+
+@st.composite
+def some_probabilities(draw) -> Probabilities:
+    parts = [draw(st.floats(0, 1)) + 1e-9 for _ in Letter]
+    bs, dsbs, ucs = (part / sum(parts) for part in parts)
+    return Probabilities(bs, dsbs, ucs)
+
+
+def certain(letter: Letter) -> Probabilities:
+    return Probabilities(**{one.value: float(one is letter) for one in Letter})
+
+
+def answers(word, table) -> frozenset:
+    return frozenset(one.possible for one in compose_chain(word, table).bracketings)
+
+
+@pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
+def test_the_mass_of_two_services_is_the_known_one():
+    known = json.loads(KNOWN.read_text(encoding="utf-8"))["probabilistic"]
+    combined = combine([Probabilities(**known["A"]), Probabilities(**known["B"])])
+    assert combined.must_be_measured == pytest.approx(known["mass"]["unknown(BS*BS)"])
+    for letter in Letter:
+        assert combined.of(letter) == pytest.approx(known["mass"][letter.value])
+
+
+@given(st.lists(some_probabilities(), min_size=1, max_size=4), tables)
+def test_the_mass_is_that_of_every_combination_one_by_one(services, table):
+    combined = combine(services, table)
+    mass = dict.fromkeys([*Letter, None], 0.0)
+    contradicted = 0.0
+    for word in product(Letter, repeat=len(services)):
+        weight = math.prod(one.of(letter) for one, letter in zip(services, word, strict=True))
+        answer = compose_chain(word, table)
+        mass[answer.letter] += weight
+        contradicted += weight * answer.contradiction
+    assert [combined.of(letter) for letter in Letter] == pytest.approx([mass[letter] for letter in Letter])
+    assert combined.must_be_measured == pytest.approx(mass[None])
+    assert combined.contradicted == pytest.approx(contradicted)
+
+
+@given(st.lists(some_probabilities(), min_size=1, max_size=40), tables)
+def test_the_masses_sum_to_one_for_chains_of_any_length(services, table):
+    combined = combine(services, table)
+    assert combined.BS + combined.DSBS + combined.UCS + combined.must_be_measured == pytest.approx(1)
+    assert 0 <= combined.contradicted <= combined.must_be_measured + 1e-12
+
+
+@given(st.lists(st.sampled_from(Letter), min_size=1, max_size=12), tables)
+def test_certain_letters_give_the_answer_of_the_table(word, table):
+    answer, combined = compose_chain(word, table), combine([certain(letter) for letter in word], table)
+    assert combined.must_be_measured == float(answer.must_be_measured)
+    assert combined.contradicted == float(answer.contradiction)
+    assert combined.likeliest is answer.letter
+
+
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_shortened_chain_answers_alike_wherever_it_stands(table):
+    around = [word for length in range(4) for word in product(Letter, repeat=length)]
+    for longer, shorter in ALIKE[table].items():
+        for before, after in product(around, around):
+            if len(before) + len(after) <= 4:
+                assert answers((*before, *longer, *after), table) == answers((*before, *shorter, *after), table)
+
+
+def test_nothing_is_likeliest_where_most_of_the_mass_must_be_measured():
+    combined = combine([Probabilities(0.9, 0.1, 0.0)] * 2)
+    assert combined.must_be_measured == pytest.approx(0.81)
+    assert combined.likeliest is None
+    assert not combined.declared(0.95)
+
+
+def test_a_letter_is_declared_only_if_its_own_mass_suffices():
+    assert combine([Probabilities(1.0, 0.0, 0.0), Probabilities(0.02, 0.02, 0.96)]).declared(0.95)
+    assert not combine([Probabilities(1.0, 0.0, 0.0), Probabilities(0.06, 0.0, 0.94)]).declared(0.95)
+
+
+def test_bad_probabilities_are_refused():
+    with pytest.raises(SpecificationError, match="at least one service"):
+        combine([])
+    with pytest.raises(BadDistribution, match="must sum to one"):
+        combine([Probabilities(0.5, 0.2, 0.2)])
+    with pytest.raises(BadDistribution, match="must sum to one"):
+        combine([Probabilities(math.nan, 0.5, 0.5)])
+    with pytest.raises(UnknownName):
+        combine([Probabilities(1.0, 0.0, 0.0)], "printed")
