@@ -31,6 +31,20 @@ def digest_of(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()
 
 
+STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply"})
+"""Parts of a rating's document that tell how it stands today. What was sealed is the rest, which never changes."""
+
+
+def sealed_part(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out of a rating's document what tells how it stands today."""
+    return {name: value for name, value in document.items() if name not in STANDING}
+
+
+def rating_digest(document: Mapping[str, Any]) -> str:
+    """Digest of what was sealed of a rating: the same for its document as stored and as shown on any day."""
+    return digest_of(sealed_part(document))
+
+
 def target_digest(descriptor: Mapping[str, Any]) -> str:
     """Digest by which a target is known: what it is and where, never its secret or its limits."""
     return digest_of({key: descriptor[key] for key in ("kind", "protocol", "url", "settings") if key in descriptor})

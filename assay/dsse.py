@@ -1,0 +1,139 @@
+"""Signed envelopes: DSSE, the "Dead Simple Signing Envelope", version 1.
+
+What is signed is not the JSON around the payload but the payload's own bytes with their type, so that
+nothing has to be written in a canonical form to be checked. Whoever signs and checks is the caller:
+there is no cryptography here.
+
+References
+----------
+.. [1] DSSE protocol and envelope, v1.0.2 (Secure Systems Lab).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.errors import CertificateError
+
+Sign = Callable[[bytes], bytes]
+"""Signs a message."""
+
+IsSignature = Callable[[str, bytes, bytes], bool]
+"""Whether a key, by its id, made a signature of a message: ``(key id, signature, message)``."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What an envelope holds.
+
+    Attributes
+    ----------
+    payload_type, payload : str, bytes
+        What was signed, and what it is.
+    signatures : tuple of (str, bytes)
+        Each signature with the id of the key that is said to have made it.
+    """
+
+    payload_type: str
+    payload: bytes
+    signatures: tuple[tuple[str, bytes], ...]
+
+    @property
+    def message(self) -> bytes:
+        """The bytes that are signed."""
+        return pre_authentication(self.payload_type, self.payload)
+
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """The keys that are said to have signed."""
+        return tuple(key_id for key_id, _ in self.signatures)
+
+
+def pre_authentication(payload_type: str, payload: bytes) -> bytes:
+    """Write a payload and its type so that no other pair is written the same way: each after its length."""
+    kind = payload_type.encode("utf-8")
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> dict[str, Any]:
+    """Sign a payload.
+
+    Parameters
+    ----------
+    payload_type : str
+        What the payload is, as a media type.
+    payload : bytes
+        What is signed.
+    signers : mapping of str to callable
+        Who signs, by the id of the key. Nobody leaves the envelope open.
+    """
+    message = pre_authentication(payload_type, payload)
+    return {
+        "payload": _write(payload),
+        "payloadType": payload_type,
+        "signatures": [{"keyid": key_id, "sig": _write(sign(message))} for key_id, sign in signers.items()],
+    }
+
+
+def opened(written: Any) -> Opened:
+    """Read an envelope, checking its form and none of its signatures.
+
+    Only what `envelope` writes is read: no other members, and base64 in its one strict form, so that
+    no byte of an envelope can be changed unnoticed.
+
+    Raises
+    ------
+    CertificateError
+        If it is no envelope.
+    """
+    if not isinstance(written, Mapping) or set(written) != {"payload", "payloadType", "signatures"}:
+        raise CertificateError("this is no DSSE envelope, which has payload, payloadType and signatures")
+    kind, signatures = written["payloadType"], written["signatures"]
+    if not isinstance(kind, str) or not isinstance(signatures, list):
+        raise CertificateError("the envelope's payloadType is no text, or its signatures are no list")
+    return Opened(kind, _read("payload", written["payload"]), tuple(map(_signature, signatures)))
+
+
+def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
+    """Find a key that signed an envelope.
+
+    Returns
+    -------
+    str
+        The id of the first key whose signature holds.
+
+    Raises
+    ------
+    CertificateError
+        If no signature is one.
+    """
+    for key_id, signature in envelope.signatures:
+        if is_signature(key_id, signature, envelope.message):
+            return key_id
+    if not envelope.signatures:
+        raise CertificateError("nobody has signed it")
+    raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} is not one of what is shown")
+
+
+def _signature(written: Any) -> tuple[str, bytes]:
+    if not isinstance(written, Mapping) or set(written) != {"keyid", "sig"} or not isinstance(written["keyid"], str):
+        raise CertificateError("a signature of the envelope lacks its keyid or sig")
+    return written["keyid"], _read("sig", written["sig"])
+
+
+def _write(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _read(name: str, written: Any) -> bytes:
+    try:
+        content = base64.b64decode(written, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise CertificateError(f"the envelope's {name} is not base64") from None
+    if _write(content) != written:  # the last character has bits that do not count
+        raise CertificateError(f"the envelope's {name} is not base64 in its strict form")
+    return content

@@ -1,0 +1,89 @@
+"""Public keys as the world exchanges them: JSON Web Keys of Ed25519 (RFC 7517, RFC 8037)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from assay.errors import SpecificationError
+
+KEY_BYTES = 32
+
+
+class UnreadableKeys(SpecificationError):
+    """A key set is not one, or holds no Ed25519 key."""
+
+    code = "unreadable-keys"
+
+
+def thumbprint(public_key: bytes) -> str:
+    """Name an Ed25519 key by its own digest (RFC 7638): 43 characters of base64url."""
+    members = json.dumps(_members(public_key), sort_keys=True, separators=(",", ":"))
+    return encode(hashlib.sha256(members.encode("ascii")).digest())
+
+
+def jwk(public_key: bytes, **more: str) -> dict[str, str]:
+    """Write a public key of 32 bytes as a JSON Web Key, with further members where given."""
+    return {**_members(public_key), "kid": thumbprint(public_key), "use": "sig", "alg": "EdDSA", **more}
+
+
+def read_jwks(document: Any) -> dict[str, bytes]:
+    """Read a key set, or a single key.
+
+    Parameters
+    ----------
+    document : Any
+        Decoded JSON: ``{"keys": [...]}`` or one JSON Web Key. Keys of other kinds are passed over.
+
+    Returns
+    -------
+    dict of str to bytes
+        The 32 bytes of each Ed25519 key by its thumbprint; a ``kid`` that says otherwise is not believed.
+
+    Raises
+    ------
+    UnreadableKeys
+        If it is no key set, or no key in it is an Ed25519 key.
+    """
+    listed = document.get("keys", [document]) if isinstance(document, Mapping) else None
+    if not isinstance(listed, list):
+        raise UnreadableKeys('a key set is an object with a list under "keys"; GET /.well-known/jwks.json gives one')
+    found = [key for key in map(_public_key, listed) if key is not None]
+    if not found:
+        raise UnreadableKeys(f"none of the {len(listed)} keys is an Ed25519 key (kty OKP, crv Ed25519, x of 32 bytes)")
+    return {thumbprint(key): key for key in found}
+
+
+def encode(content: bytes) -> str:
+    """Write bytes as base64url without padding, as JSON Web Keys have them."""
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
+
+
+def decode(written: str) -> bytes:
+    """Read base64url without padding.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
+    padded = written + "=" * (-len(written) % 4)
+    return base64.b64decode(padded, altchars=b"-_", validate=True)
+
+
+def _members(public_key: bytes) -> dict[str, str]:
+    return {"crv": "Ed25519", "kty": "OKP", "x": encode(public_key)}
+
+
+def _public_key(written: Any) -> bytes | None:
+    if not isinstance(written, Mapping) or (written.get("kty"), written.get("crv")) != ("OKP", "Ed25519"):
+        return None
+    try:
+        key = decode(str(written.get("x")))
+    except (binascii.Error, ValueError):
+        return None
+    return key if len(key) == KEY_BYTES else None

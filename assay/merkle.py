@@ -1,0 +1,216 @@
+"""Merkle trees as RFC 9162 draws them: heads, proofs that a leaf is in, proofs that a tree only grew.
+
+Everything here is bytes in and bytes out. A tree is known by the hashes of its complete subtrees:
+node ``(level, place)`` covers the ``2**level`` leaves from ``place * 2**level`` on. Where those come
+from (a list, a table) is the caller's matter, so that a proof over a million leaves reads forty hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+HASH_BYTES = 32
+
+EMPTY_HEAD = hashlib.sha256(b"").digest()
+"""Head of a tree without leaves."""
+
+Node = Callable[[int, int], bytes]
+"""Gives the hash of the complete subtree ``(level, place)``; level 0 is the leaves."""
+
+Span = tuple[int, int]
+"""Leaves from the first number on, up to and without the second."""
+
+
+def leaf_hash(content: bytes) -> bytes:
+    """Hash a leaf: SHA-256 of a zero byte and its content (section 2.1.1)."""
+    return hashlib.sha256(b"\x00" + content).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """Hash two subtrees together: SHA-256 of a one byte and both hashes."""
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+def nodes_from(leaves: Sequence[bytes]) -> Node:
+    """Look complete subtrees up in a list of leaf hashes, computing each of them once."""
+    levels: list[list[bytes]] = [list(leaves)]
+    while len(levels[-1]) > 1:
+        below = levels[-1]
+        pairs = range(0, len(below) - 1, 2)
+        levels.append([node_hash(below[place], below[place + 1]) for place in pairs])
+    return lambda level, place: levels[level][place]
+
+
+# ---------------------------------------------------------------------------- heads
+def nodes_of(span: Span) -> list[tuple[int, int]]:
+    """List the complete subtrees that make up a span of a tree, left to right.
+
+    Parameters
+    ----------
+    span : (int, int)
+        A span that a tree's recursion reaches: ``(0, size)`` or one that `inclusion_spans` or
+        `consistency_spans` gave.
+
+    Returns
+    -------
+    list of (int, int)
+        ``(level, place)``, at most one a level, highest first.
+    """
+    start, stop = span
+    found = []
+    while start < stop:
+        level = (stop - start).bit_length() - 1
+        found.append((level, start >> level))
+        start += 1 << level
+    return found
+
+
+def span_head(span: Span, node: Node) -> bytes:
+    """Compute the hash of a span of leaves from its complete subtrees (see `nodes_of`)."""
+    parts = [node(level, place) for level, place in nodes_of(span)]
+    if not parts:
+        return EMPTY_HEAD
+    head = parts.pop()
+    while parts:
+        head = node_hash(parts.pop(), head)
+    return head
+
+
+def head(leaves: Sequence[bytes]) -> bytes:
+    """Compute a tree's head from its leaf hashes; `EMPTY_HEAD` where there are none."""
+    return span_head((0, len(leaves)), nodes_from(leaves))
+
+
+# ---------------------------------------------------------------------------- a leaf is in the tree
+def inclusion_spans(index: int, size: int) -> list[Span]:
+    """List the spans whose hashes prove that leaf `index` is in a tree of `size` (section 2.1.3.1).
+
+    Returns
+    -------
+    list of (int, int)
+        From the leaf up, as the proof has them.
+
+    Raises
+    ------
+    IndexError
+        If the tree has no such leaf.
+    """
+    if not 0 <= index < size:
+        raise IndexError(f"a tree of {size} leaves has no leaf {index}")
+    start, stop = 0, size
+    found: list[Span] = []
+    while stop - start > 1:
+        middle = start + _split(stop - start)
+        if index < middle:
+            found.append((middle, stop))
+            stop = middle
+        else:
+            found.append((start, middle))
+            start = middle
+    return found[::-1]
+
+
+def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
+    """Prove that a leaf is at `index`, by the hashes of its neighbours.
+
+    Raises
+    ------
+    IndexError
+        If there is no such leaf.
+    """
+    node = nodes_from(leaves)
+    return [span_head(span, node) for span in inclusion_spans(index, len(leaves))]
+
+
+def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], tree_head: bytes) -> bool:
+    """Whether `proof` shows that `leaf` (its hash) is at `index` of the tree of `size` with this head.
+
+    The steps are those of section 2.1.3.2.
+    """
+    if not 0 <= index < size:
+        return False
+    place, last, found = index, size - 1, leaf
+    for step in proof:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            found = node_hash(step, found)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            found = node_hash(found, step)
+        place, last = place >> 1, last >> 1
+    return last == 0 and found == tree_head
+
+
+# ---------------------------------------------------------------------------- the tree only grew
+def consistency_spans(before: int, after: int) -> list[Span]:
+    """List the spans whose hashes prove that a tree of `before` leaves grew to `after` (section 2.1.4.1).
+
+    Raises
+    ------
+    IndexError
+        If the tree did not grow from at least one leaf: nothing can be proved, and nothing need be.
+    """
+    if not 0 < before <= after:
+        raise IndexError(f"a tree of {after} leaves did not grow from one of {before}")
+    start, stop, whole = 0, after, True  # whole: the older tree's head is known, and needs no hash
+    found: list[Span] = []
+    while before < stop:
+        middle = start + _split(stop - start)
+        if before <= middle:
+            found.append((middle, stop))
+            stop = middle
+        else:
+            found.append((start, middle))
+            start, whole = middle, False
+    if not whole:
+        found.append((start, stop))
+    return found[::-1]
+
+
+def consistency_proof(leaves: Sequence[bytes], before: int) -> list[bytes]:
+    """Prove that these leaves begin with the `before` leaves of an older tree.
+
+    Raises
+    ------
+    IndexError
+        If `before` is 0 or more than there are leaves.
+    """
+    node = nodes_from(leaves)
+    return [span_head(span, node) for span in consistency_spans(before, len(leaves))]
+
+
+def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof: Sequence[bytes]) -> bool:
+    """Whether `proof` shows that the tree of `after` leaves begins with that of `before` leaves.
+
+    The steps are those of section 2.1.4.2. From an empty tree everything grows, and no proof is needed.
+    """
+    if before == after:
+        return not proof and older_head == head
+    if not 0 < before < after:
+        return before == 0 and after > 0 and not proof and older_head == EMPTY_HEAD
+    path = list(proof) if before & (before - 1) else [older_head, *proof]
+    if not path:
+        return False
+    place, last = before - 1, after - 1
+    while place & 1:
+        place, last = place >> 1, last >> 1
+    older = newer = path[0]
+    for step in path[1:]:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            older, newer = node_hash(step, older), node_hash(step, newer)
+            while not place & 1 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            newer = node_hash(newer, step)
+        place, last = place >> 1, last >> 1
+    return last == 0 and older == older_head and newer == head
+
+
+def _split(size: int) -> int:
+    """Give the largest power of two below `size`, where RFC 9162 splits a tree."""
+    return 1 << (size - 1).bit_length() - 1

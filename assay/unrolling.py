@@ -1,0 +1,64 @@
+"""A record in the order of its evidence: the ledger has observations as answers came, the tree as they were asked.
+
+An experiment is led through its record once more, which asks nothing, and stops after the last
+recorded question: what it would compute of the last answers is not needed. At most one batch is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.errors import RecordIncomplete
+from assay.experiment import Method, generator
+from assay.model import Observation, Probe, Reply
+
+
+class Unrolling:
+    """An experiment that is led through its record; whoever drives it does the reading.
+
+    The loop is: while `advance` gives probes, look their units up, some at a time and in order, and
+    hand each some with what was found to `accept`.
+
+    Parameters
+    ----------
+    method, seed : Method, int
+        What was run, and the seed it was run with.
+    recorded : int
+        How many observations there are.
+    """
+
+    def __init__(self, method: Method, seed: int, recorded: int) -> None:
+        self._experiment = method.design(generator(seed))
+        self._left, self._replies, self._begun = recorded, list[Reply](), False
+
+    def advance(self) -> Sequence[Probe]:
+        """Give the next batch; none after the last that was recorded. It may compute for a while."""
+        if self._left <= 0:
+            return ()
+        try:
+            batch = self._experiment.send(self._replies) if self._begun else next(self._experiment)
+        except StopIteration:
+            return ()
+        self._begun, self._replies = True, []
+        self._left -= len(batch)
+        return batch
+
+    def accept(self, some: Sequence[Probe], found: Mapping[str, Observation]) -> list[Observation]:
+        """Put what was found of the batch's next probes in order.
+
+        Raises
+        ------
+        RecordIncomplete
+            If a probe was not recorded, or another question under its name.
+        """
+        observations = [_of(probe, found) for probe in some]
+        if self._left > 0:
+            self._replies += [each.reply for each in observations]
+        return observations
+
+
+def _of(probe: Probe, found: Mapping[str, Observation]) -> Observation:
+    observation = found.get(probe.unit)
+    if observation is None or observation.probe != probe:
+        raise RecordIncomplete(probe.unit)
+    return observation
