@@ -11,8 +11,9 @@
     │   ├── TooFewObservations                 nothing, or too little, to compute from
     │   ├── ZeroVariance                       every value is the same, so nothing can be held against its spread
     │   └── NoTransition                       every answer is the same, so no finite answer exists
-    └── RecordError                            a recording that does not belong to the experiment
-        └── RecordIncomplete                   a replay needs a reply that was never recorded
+    ├── RecordError                            a recording that does not belong to the experiment
+    │   └── RecordIncomplete                   a replay needs a reply that was never recorded
+    └── CertificateError                       what was signed or sealed is not what is shown -> exit code 65
 
 A failed call to a target is not here: it is a ``Reply`` with a ``Failure``.
 """
@@ -108,3 +109,9 @@ class RecordIncomplete(RecordError):
     def __init__(self, unit: str) -> None:
         super().__init__(f"the recording holds no reply for {unit!r}; it is cut short or belongs to another experiment")
         self.unit = unit
+
+
+class CertificateError(AssayError):
+    """What was signed or sealed is not what is shown: altered, cut short, or of another signer."""
+
+    code = "certificate-invalid"

@@ -22,7 +22,7 @@ METHODOLOGY_VERSION = "1.1.0"
 """Changes whenever the same recorded evidence could be given another letter."""
 
 METHODOLOGY_DIGEST = "sha256:31aef853ec1e57f415372e22d547622adbd16c5c1fcd4399980267c09442df68"
-"""Digest of ``docs/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
+"""Digest of ``assay/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
 
 
 def weigh(evidence: Evidence, delta: float, content_delta: float | None = None) -> Probabilities:

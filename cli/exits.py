@@ -13,6 +13,7 @@ class Exit(IntEnum):
     BS = 2
     INCONCLUSIVE = 3
     USAGE = 64
+    NOT_VERIFIED = 65
     UNAVAILABLE = 69
     SOFTWARE = 70
     INTERRUPTED = 130
@@ -25,9 +26,11 @@ class Exit(IntEnum):
     @classmethod
     def of(cls, error: Exception) -> Exit:
         """Give the code of an error: the caller's to mend, the world's, or ours."""
-        from assay.errors import SpecificationError
+        from assay.errors import CertificateError, RecordError, SpecificationError
         from store.errors import StoreError
 
+        if isinstance(error, (CertificateError, RecordError)):
+            return cls.NOT_VERIFIED
         if isinstance(error, (SpecificationError, ValueError, FileNotFoundError)):
             return cls.USAGE
         if isinstance(error, (StoreError, OSError)):

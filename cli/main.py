@@ -129,6 +129,9 @@ def rate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the rating as JSON instead of a report.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
     report: Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Also write the rating with its evidence, unsigned, for `assay verify`.")
+    ] = None,
     egress_allow: EgressAllow = None,
 ) -> None:
     """Rate one service here and now, without a server, and print the report.
@@ -159,7 +162,9 @@ def rate(
         max_calls=max_calls,
     )
     raise typer.Exit(
-        rate_here(asked, _settings(None, None, None, egress_allow), as_json=as_json, full=full, report=report)
+        rate_here(
+            asked, _settings(None, None, None, egress_allow), as_json=as_json, full=full, report=report, export=export
+        )
     )
 
 
@@ -173,6 +178,62 @@ def compare(
     from cli.compare import compare_files
 
     compare_files(before, after, as_json=as_json)
+
+
+@app.command()
+def compose(
+    chain: Annotated[
+        list[str],
+        typer.Argument(help="Letters (UCS, DSBS, BS) or ratings as JSON files, in the order the services are called."),
+    ],
+    table: Annotated[str, typer.Option(help="Which table gives the headline: published or revised.")] = "published",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the composition as JSON.")] = False,
+) -> None:
+    """Infer the rating of services called one after the other from theirs. The exit code is the letter's."""
+    from cli.compose import compose_named
+
+    raise typer.Exit(compose_named(chain, table=table, as_json=as_json))
+
+
+@app.command()
+def rerate(
+    ratings: Annotated[list[str] | None, typer.Argument(help="Ids of ratings. [default: all that lack it]")] = None,
+    methodology: Annotated[str, typer.Option(help="Version to rate by; see GET /v1/methodology.")] = "current",
+    export: Annotated[Path | None, typer.Option(help="An exported rating instead of the database.")] = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Rate recorded evidence by another version of the methodology, without a call to anybody.
+
+    What the version says is kept beside each rating, which stays as it is. Ends with 69 if the evidence
+    of some rating was altered or does not hold what the version asks.
+    """
+    from cli.rerate import rerate_database, rerate_export
+
+    if export is not None and ratings:
+        raise typer.BadParameter("give ids of ratings or --export, not both")
+    if export is not None:
+        raise typer.Exit(rerate_export(export, methodology))
+    raise typer.Exit(rerate_database(_settings(data_dir, database_url, None, None), methodology, ratings or []))
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="An export; or attestation.json or a proof, with --keys.")],
+    keys: Annotated[
+        Path | None, typer.Option(help="A key set that you trust: the agency's /.well-known/jwks.json, saved.")
+    ] = None,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Rate the recorded observations again, and compare to the last bit.")
+    ] = False,
+) -> None:
+    """Check a rating's export without a network: signatures, and every digest computed again.
+
+    Ends with **0** if all is as it was sealed, and 65 with one line that says what differs.
+    """
+    from cli.verify import verify_file
+
+    verify_file(file, keys=keys, replay=replay)
 
 
 @app.command()
@@ -210,6 +271,30 @@ def list_keys(tenant: str = "default", data_dir: DataDir = None, database_url: D
     from cli.keys import show
 
     show(_settings(data_dir, database_url, None, None), tenant)
+
+
+signing = typer.Typer(help="Look after the keys that certificates are signed with.", no_args_is_help=True)
+keys.add_typer(signing, name="signing")
+
+
+@signing.command("list")
+def list_signing_keys(
+    as_json: Annotated[bool, typer.Option("--jwks", help="Print the public keys as a JSON Web Key Set.")] = False,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """List the agency's signing keys, retired ones included."""
+    from cli.signing import show
+
+    show(_settings(data_dir, database_url, None, None), as_jwks=as_json)
+
+
+@signing.command("rotate")
+def rotate_signing_key(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
+    """Retire the present signing key and make a new one. What was signed stays signed."""
+    from cli.signing import rotate
+
+    rotate(_settings(data_dir, database_url, None, None))
 
 
 @keys.command("revoke")

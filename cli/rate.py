@@ -23,6 +23,7 @@ from assay.methods import check_kind, fit_to, usual_method
 from assay.model import Kind
 from assay.reports import FORMATS, render, terminal
 from cli.exits import Exit
+from cli.export import check_export, write_export
 from cli.logs import configure_logs
 from store import jobs, migrate, ratings
 from store.jobs import Job, NewJob
@@ -68,7 +69,9 @@ class Asked:
     max_calls: int | None = None
 
 
-def rate_here(asked: Asked, settings: Settings, *, as_json: bool, full: bool, report: Path | None) -> Exit:
+def rate_here(
+    asked: Asked, settings: Settings, *, as_json: bool, full: bool, report: Path | None, export: Path | None = None
+) -> Exit:
     """Rate a service, print the report, and return the letter as an exit code.
 
     Parameters
@@ -83,17 +86,21 @@ def rate_here(asked: Asked, settings: Settings, *, as_json: bool, full: bool, re
         Print the whole report, with every table and example.
     report : Path, optional
         Where to write a report too; its suffix chooses the format.
+    export : Path, optional
+        Where to write the rating with its evidence, for `assay verify`; nobody signs it.
     """
     request = _request(asked)
     if report is not None:
         _check_report(report)
+    if export is not None:
+        check_export(export)
     configure_logs(settings.model_copy(update={"log_level": "error"}))  # the report is what counts here
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join((*LOOPBACK, *(str(network) for network in settings.egress_networks)))
         here = settings.model_copy(
             update={"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
         )
-        job, document = _run(request, here, show_progress=sys.stderr.isatty())
+        job, document = _run(request, here, show_progress=sys.stderr.isatty(), export=export)
     if document is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
@@ -106,6 +113,8 @@ def rate_here(asked: Asked, settings: Settings, *, as_json: bool, full: bool, re
     if report is not None:
         report.write_text(render(_format_for(report), document), encoding="utf-8")
         notes.print(f"report written to {escape(str(report))}", soft_wrap=True)
+    if export is not None:
+        notes.print(f"export written to {escape(str(export))}, signed by nobody", soft_wrap=True)
     return Exit.of_rating(document["letter"], document["declared"])
 
 
@@ -222,7 +231,9 @@ def _format_for(report: Path) -> str:
     raise UnknownName("report format", report.suffix, [one.suffix for one in FORMATS])
 
 
-def _run(request: Mapping[str, Any], settings: Settings, *, show_progress: bool) -> tuple[Job, dict[str, Any] | None]:
+def _run(
+    request: Mapping[str, Any], settings: Settings, *, show_progress: bool, export: Path | None
+) -> tuple[Job, dict[str, Any] | None]:
     """Put the request through a job of its own database, and read the rating back."""
     method = parse_method(request["experiment"])
     check_kind(method, Kind(request["target"]["kind"]))
@@ -270,6 +281,8 @@ def _run(request: Mapping[str, Any], settings: Settings, *, show_progress: bool)
             if ended is None:
                 raise RuntimeError("the job's row is gone")
             rating = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
+        if rating is not None and export is not None:
+            write_export(workplace.database, rating, export)
         return ended, rating.document if rating else None
     finally:
         workplace.database.close()

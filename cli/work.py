@@ -41,6 +41,7 @@ def _work(settings: Settings, folder: str) -> None:
     from workers.leaving import LeavingFlag
     from workers.reconciler import reconciling
     from workers.tasks import Workplaces, add_tasks
+    from workers.webhooks import delivering
 
     leaving = LeavingFlag()
 
@@ -57,7 +58,7 @@ def _work(settings: Settings, folder: str) -> None:
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder)
     _read_words()
-    with reconciling(settings), _watching(app, settings):
+    with reconciling(settings), delivering(settings), _watching(app, settings):
         app.worker_main(
             ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
         )

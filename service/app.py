@@ -12,6 +12,7 @@ from opentelemetry.trace import TracerProvider
 from prometheus_client import CollectorRegistry
 
 import assay
+from assay.methodology import Methodologies, shipped
 from service import errors, openapi
 from service.bell import Bell
 from service.callers import RecentCallers
@@ -23,7 +24,31 @@ from service.feed import Feed
 from service.intake import Intake
 from service.meter import Meter
 from service.rates import Rates
-from service.routes import catalog, jobs, keys, meta, ratings, specifications, targets, uploads
+from service.routes import (
+    badges,
+    catalog,
+    certificates,
+    compositions,
+    domains,
+    history,
+    jobs,
+    keys,
+    log,
+    meta,
+    methodology,
+    publishing,
+    ratings,
+    registry,
+    replies,
+    schedules,
+    specifications,
+    suites,
+    targets,
+    uploads,
+    webhooks,
+    wellknown,
+)
+from service.showcase import Showcase
 from service.status import StatusCache
 from store.database import AsyncDatabase
 from store.events import events
@@ -32,13 +57,28 @@ from store.settings import Settings
 
 ROUTERS = (
     jobs.router,
+    suites.router,
+    schedules.router,
     ratings.router,
+    badges.router,
+    certificates.router,
+    publishing.router,
+    compositions.router,
     targets.router,
+    history.router,
+    registry.router,
+    log.router,
     uploads.router,
     specifications.router,
+    methodology.of_ratings,
+    replies.router,
+    domains.router,
     catalog.router,
+    methodology.router,
+    webhooks.router,
     keys.router,
     meta.router,
+    wellknown.router,
 )
 """One for each resource, in the order of the documentation."""
 
@@ -52,6 +92,7 @@ def create_app(
     clock: Callable[[], float] = time.time,
     tracer_provider: TracerProvider | None = None,
     more_numbers: Sequence[CollectorRegistry] = (),
+    methodologies: Methodologies | None = None,
 ) -> FastAPI:
     """Make the application.
 
@@ -73,8 +114,10 @@ def create_app(
         Takes a span for each request; without it none are made.
     more_numbers : sequence of CollectorRegistry
         What else ``/metrics`` shows: an embedded worker's.
+    methodologies : Methodologies, optional
+        The versions of the methodology, in place of those that are shipped.
     """
-    service = _wire(settings, desk, doorbell, clock, more_numbers)
+    service = _wire(settings, desk, doorbell, clock, more_numbers, methodologies)
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
@@ -133,6 +176,7 @@ def _wire(
     doorbell: Callable[[str], None],
     clock: Callable[[], float],
     more_numbers: Sequence[CollectorRegistry],
+    methodologies: Methodologies | None,
 ) -> Service:
     meter = Meter(more_numbers)
     statuses = StatusCache(settings.status_cache_s, meter)
@@ -154,6 +198,8 @@ def _wire(
         rates=Rates(settings.job_rate, settings.redis_url, meter),
         feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget),
         statuses=statuses,
+        showcase=Showcase(settings.badge_cache_s, meter.registry),
         recent=RecentCallers(settings.status_cache_s),
         clock=clock,
+        methodologies=methodologies or shipped(),
     )

@@ -82,6 +82,7 @@ async def reader_or_nobody(caller: Annotated[Caller, Depends(identify)]) -> Call
 Writer = Annotated[Caller, Depends(needs("jobs:write"))]
 Reader = Annotated[Caller, Depends(needs("ratings:read"))]
 TargetWriter = Annotated[Caller, Depends(needs("targets:write"))]
+WebhookWriter = Annotated[Caller, Depends(needs("webhooks:write"))]
 Admin = Annotated[Caller, Depends(needs("admin"))]
 PublicReader = Annotated[Caller, Depends(reader_or_nobody)]
 

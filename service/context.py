@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fastapi import Depends, Request
 
+from assay.methodology import Methodologies, shipped
 from service.bell import Bell
 from service.callers import RecentCallers
 from service.desk import TargetDesk
@@ -15,6 +16,7 @@ from service.feed import Feed
 from service.intake import Intake
 from service.meter import Meter
 from service.rates import Rates
+from service.showcase import Showcase
 from service.status import StatusCache
 from store.database import AsyncDatabase
 from store.secrets import Vault
@@ -39,8 +41,10 @@ class Service:
     rates: Rates
     feed: Feed
     statuses: StatusCache
+    showcase: Showcase
     recent: RecentCallers
     clock: Callable[[], float]
+    methodologies: Methodologies = field(default_factory=shipped)
 
 
 def service_of(request: Request) -> Service:

@@ -70,12 +70,12 @@ class TargetDesk(Protocol):
         """
         ...
 
-    def check_callback(self, url: str) -> None:
+    def check_callback(self, url: str, field: str = "callback_url") -> None:
         """Refuse an address that no notice may be sent to.
 
         Raises
         ------
         SpecificationError
-            With the field ``callback_url``.
+            With the `field` that holds it.
         """
         ...

@@ -19,7 +19,18 @@ from assay.errors import SpecificationError
 from assay.methods import METHODS, method_name
 from service.problems import Problem, phrase, respond
 from service.strict_json import pointer_to
-from store.errors import AlreadyFinished, NameTaken, SecretLost, SecretMoved, StoreUnavailable, UploadInUse
+from store.errors import (
+    AlreadyFinished,
+    AlreadyWithdrawn,
+    BeyondTheLog,
+    NameTaken,
+    NotTheOwner,
+    PublishedForGood,
+    SecretLost,
+    SecretMoved,
+    StoreUnavailable,
+    UploadInUse,
+)
 from store.formats import NotInstalled, Unreadable
 
 log = structlog.get_logger(__name__)
@@ -39,6 +50,10 @@ def register(app: FastAPI) -> None:
         (NotInstalled, on_not_installed),
         (UploadInUse, on_upload_in_use),
         (NameTaken, on_name_taken),
+        (PublishedForGood, on_standing_rating),
+        (AlreadyWithdrawn, on_standing_rating),
+        (BeyondTheLog, on_beyond_the_log),
+        (NotTheOwner, on_not_the_owner),
     ):
         app.add_exception_handler(kind, handler)
 
@@ -152,6 +167,25 @@ async def on_name_taken(request: Request, error: Exception) -> JSONResponse:
     """Answer a specification whose name is there already."""
     assert isinstance(error, NameTaken)  # noqa: S101  registered for it
     return respond(request, Problem("name-taken", str(error), errors=[{"pointer": "/name", "detail": str(error)}]))
+
+
+async def on_not_the_owner(request: Request, error: Exception) -> JSONResponse:
+    """Answer a reply from somebody who has not shown that the rated host is theirs."""
+    assert isinstance(error, NotTheOwner)  # noqa: S101  registered for it
+    return respond(request, Problem("not-the-owner", str(error), host=error.host))
+
+
+async def on_standing_rating(request: Request, error: Exception) -> JSONResponse:
+    """Answer where a rating's standing does not allow the change that was asked for."""
+    assert isinstance(error, PublishedForGood | AlreadyWithdrawn)  # noqa: S101  registered for them
+    return respond(request, Problem(error.code, str(error)))
+
+
+async def on_beyond_the_log(request: Request, error: Exception) -> JSONResponse:
+    """Answer a question about entries that the log does not have."""
+    assert isinstance(error, BeyondTheLog)  # noqa: S101  registered for it
+    told = {"parameter": error.name, "detail": str(error)}
+    return respond(request, Problem(error.code, str(error), errors=[told]))
 
 
 def _bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:

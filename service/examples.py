@@ -114,3 +114,109 @@ SPECIFICATIONS: dict[str, Any] = {
         },
     },
 }
+
+RERATINGS: dict[str, Any] = {
+    "older": {"summary": "By an older version of the methodology", "value": {"version": "1.0.0"}},
+    "current": {"summary": "By the version that ratings are made under now", "value": {"version": "current"}},
+}
+
+DOMAINS: dict[str, Any] = {
+    "name": {"summary": "A host in the Internet", "value": {"host": "translate.example.com"}},
+    "port": {"summary": "With a port of its own", "value": {"host": "translate.example.com:8443"}},
+}
+
+REPLIES: dict[str, Any] = {
+    "reply": {
+        "summary": "What the owner of the rated service says",
+        "value": {
+            "text": "The model was replaced on 3 March; we have asked for a new rating.",
+            "link": "https://translate.example.com/notes",
+        },
+    },
+}
+
+VISIBILITIES: dict[str, Any] = {
+    "public": {"summary": "Publish it, for good", "value": {"visibility": "public"}},
+    "unlisted": {"summary": "Show it to whoever knows its address", "value": {"visibility": "unlisted"}},
+}
+
+WITHDRAWALS: dict[str, Any] = {
+    "mistaken": {
+        "summary": "It should not be relied on any longer",
+        "value": {"reason": "The service was rated through a cache that had answers of an older version."},
+    },
+}
+
+WEBHOOKS: dict[str, Any] = {
+    "changes": {
+        "summary": "An API catalog that follows the ratings it shows",
+        "value": {
+            "url": "http://127.0.0.1:9000/assay",
+            "description": "catalog, production",
+            "events": ["job.succeeded", "job.failed", "rating.changed", "rating.expiring"],
+        },
+    },
+    "cloudevents": {
+        "summary": "Everything, as CloudEvents",
+        "value": {"url": "http://127.0.0.1:9000/events", "envelope": "cloudevents"},
+    },
+}
+
+SUITES: dict[str, Any] = {
+    "profile": {
+        "summary": "Everything that can be asked of a translator, in three languages",
+        "value": {"target": SHORTEST["target"], "languages": ["es", "de", "fr"], "max_age_s": 86_400},
+    },
+    "chosen": {
+        "summary": "Two methods for gender, and fewer sentences than usual",
+        "value": {
+            "target": {"id": "tgt_01KA8Z6M3YQ8V5T2N7R4W9X0CD"},
+            "methods": ["round-trip", "one-hop"],
+            "attributes": ["gender"],
+            "languages": ["es", "de"],
+            "confidence": 0.9,
+            "settings": {"round-trip": {"max_texts_per_block": 80}},
+            "callback_url": None,
+        },
+    },
+}
+
+SCHEDULES: dict[str, Any] = {
+    "weekly": {
+        "summary": "A rating every Monday at 03:00 UTC",
+        "value": {
+            "name": "Every Monday",
+            "request": {
+                "target": {"id": "tgt_01KA8Z6M3YQ8V5T2N7R4W9X0CD"},
+                "experiment": {"method": "round-trip", "attribute": "gender", "languages": ["es"]},
+            },
+            "cron": "0 3 * * 1",
+        },
+    },
+    "suite": {
+        "summary": "A profile every 30 days",
+        "value": {"name": "Monthly profile", "request": {"target": SHORTEST["target"]}, "interval_s": 2_592_000},
+    },
+}
+
+SCHEDULE_CHANGES: dict[str, Any] = {
+    "pause": {"summary": "Let it rest", "value": {"paused": True}},
+    "resume": {"summary": "Go on, every night", "value": {"paused": False, "cron": "30 2 * * *"}},
+}
+
+COMPOSITIONS: dict[str, Any] = {
+    "ratings": {
+        "summary": "Two rated services, the second called on what the first returns",
+        "value": {
+            "chain": [{"rating": "rat_01KA8Z6M3YQ8V5T2N7R4W9X0CD"}, {"rating": "rat_01KA8Z6M3YQ8V5T2N7R4W9X0CE"}],
+        },
+    },
+    "targets": {
+        "summary": "Saved targets, by the newest rating of each; the corrected table gives the headline",
+        "value": {
+            "chain": [{"target": "tgt_01KA8Z6M3YQ8V5T2N7R4W9X0CD"}, {"target": "tgt_01KA8Z6M3YQ8V5T2N7R4W9X0CE"}],
+            "attribute": "gender",
+            "table": "revised",
+        },
+    },
+}

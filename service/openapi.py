@@ -7,7 +7,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from service.notices import describe_notices
 from service.problems import MEDIA_TYPE
+from service.schemas.embeds import RATING_OPERATIONS
 from service.schemas.problems import ProblemDocument
 
 SUMMARY = "An independent bias-rating agency for AI services."
@@ -34,26 +36,48 @@ Times are UTC.
 
 TAGS = [
     {"name": "jobs", "description": "Ask for a rating and follow it."},
+    {"name": "suites", "description": "Ask for several ratings of one target, and read them as one profile."},
+    {"name": "schedules", "description": "Have a rating or a suite made again and again."},
     {"name": "ratings", "description": "What was found. Ratings never change, and reading never starts work."},
+    {"name": "certificates", "description": "Signed statements about ratings, and what is needed to check them."},
+    {"name": "badges", "description": "The last published rating of a service, for pages and catalogs to show."},
+    {"name": "compositions", "description": "Services called one after the other: what is inferred of them."},
     {"name": "targets", "description": "Saved targets; their secrets go in and never come out."},
+    {"name": "registry", "description": "The public ratings as a whole, and through time."},
+    {"name": "log", "description": "What was published and withdrawn: a Merkle tree that can only grow."},
     {"name": "uploads", "description": "Tables, embeddings and trials of your own, for jobs to use."},
     {"name": "specifications", "description": "Named lists of words, in versions that never change."},
     {"name": "catalog", "description": "What can be asked: methods, attributes, protocols."},
+    {"name": "methodology", "description": "The frozen documents that say how letters are given."},
+    {"name": "replies", "description": "The right of reply: show that a host is yours, and answer its ratings."},
+    {"name": "webhooks", "description": "Endpoints of yours that are told what happens, and what was sent to them."},
     {"name": "keys", "description": "API keys of your tenant."},
     {"name": "service", "description": "The service about itself."},
 ]
 
 PROBLEM_REF = {"$ref": "#/components/responses/Problem"}
-PUBLIC_TAGS = frozenset({"catalog", "service"})
+PUBLIC_TAGS = frozenset({"badges", "catalog", "log", "methodology", "service"})
 PUBLIC_OPERATIONS = frozenset(
     {
+        *RATING_OPERATIONS,
         "listRatings",
         "latestRating",
         "getRating",
+        "getComposition",
         "compareRatings",
+        "differRatings",
+        "addressHistory",
+        "letterDistribution",
+        "downloadRegistry",
         "getReportHtml",
         "getReportMarkdown",
         "downloadEvidenceCsv",
+        "getAttestation",
+        "exportRating",
+        "proveObservation",
+        "getJwks",
+        "listLettersByMethodology",
+        "getReply",
     }
 )
 
@@ -64,6 +88,9 @@ MEDIA_TYPES = {
     "getReportHtml": "text/html",
     "getReportMarkdown": "text/markdown",
     "metrics": "text/plain",
+    "exportRating": "application/jsonl",
+    "downloadRegistry": "application/jsonl",
+    "getMethodologyText": "text/markdown",
 }
 """Operations that answer in no JSON, which FastAPI cannot see from their code."""
 
@@ -89,19 +116,49 @@ _ORDERED = {
 
 HEADERS: dict[str, dict[str, Any]] = {
     "requestRating": _ORDERED,
+    "requestSuite": _ORDERED,
+    "getSuite": {"ETag": _ETAG, "Retry-After": _AGAIN},
+    "cancelSuite": {"ETag": _ETAG, "Retry-After": _AGAIN},
+    "listSuites": {"Link": _LINK},
+    "createSchedule": {"Location": _LOCATION, "ETag": _ETAG},
+    "getSchedule": {"ETag": _ETAG},
+    "changeSchedule": {"ETag": _ETAG},
+    "listSchedules": {"Link": _LINK},
+    "runSchedule": _ORDERED,
     "probeTarget": _ORDERED,
     "getJob": {"ETag": _ETAG, "Retry-After": _AGAIN},
     "getRating": {"ETag": _ETAG},
     "compareRatings": {"ETag": _ETAG},
+    "differRatings": {"ETag": _ETAG},
+    "getLogHead": {"ETag": _ETAG},
+    "proveInclusion": {"ETag": _ETAG},
+    "proveConsistency": {"ETag": _ETAG},
+    "downloadRegistry": {"ETag": _ETAG},
+    "targetHistory": {"Link": _LINK},
+    "addressHistory": {"Link": _LINK},
     "getTarget": {"ETag": _ETAG},
+    "getAttestation": {"ETag": _ETAG},
+    "proveObservation": {"ETag": _ETAG},
+    "getJwks": {"ETag": _ETAG},
+    "rotateSigningKey": {"Location": _LOCATION},
     "saveTarget": {"Location": _LOCATION, "ETag": _ETAG},
     "createKey": {"Location": _LOCATION},
+    "createWebhook": {"Location": _LOCATION, "ETag": _ETAG},
+    "getWebhook": {"ETag": _ETAG},
+    "rotateWebhook": {"ETag": _ETAG},
+    "pingWebhook": {"Location": _LOCATION},
+    "redeliver": {"Location": _LOCATION},
+    "listWebhooks": {"Link": _LINK},
+    "listDeliveries": {"Link": _LINK},
     "sendUpload": {"Location": _LOCATION, "ETag": _ETAG},
     "getUpload": {"ETag": _ETAG},
     "createSpecification": {"Location": _LOCATION, "ETag": _ETAG},
     "addSpecificationVersion": {"Location": _LOCATION, "ETag": _ETAG},
     "getSpecification": {"ETag": _ETAG},
     "getSpecificationVersion": {"ETag": _ETAG},
+    "createComposition": {"Location": _LOCATION, "ETag": _ETAG},
+    "getComposition": {"ETag": _ETAG},
+    "listCompositions": {"Link": _LINK},
     "listUploads": {"Link": _LINK},
     "listSpecifications": {"Link": _LINK},
     "listJobs": {"Link": _LINK},
@@ -109,8 +166,38 @@ HEADERS: dict[str, dict[str, Any]] = {
     "listTargets": {"Link": _LINK},
     "listKeys": {"Link": _LINK},
     "listObservations": {"Link": _LINK},
+    "listDomains": {"Link": _LINK},
+    "listMethodologies": {"ETag": _ETAG},
+    "getMethodology": {"ETag": _ETAG},
+    "getMethodologyText": {"ETag": _ETAG},
+    "listLettersByMethodology": {"ETag": _ETAG},
+    "rerateRating": _ORDERED,
+    "addDomain": {"Location": _LOCATION, "ETag": _ETAG},
+    "getDomain": {"ETag": _ETAG},
+    "verifyDomain": _ORDERED,
+    "getReply": {"ETag": _ETAG},
+    "putReply": {"ETag": _ETAG},
 }
 """Headers of the successful answer; those that are required are always there."""
+
+_KNOWN = ("200", "It was there already; what is kept is shown.")
+ALSO: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("probeTarget", "rerateRating", "verifyDomain"), ("200", "It has ended.")),
+    **dict.fromkeys(("sendUpload", "addSpecificationVersion", "addDomain"), _KNOWN),
+    "putReply": ("201", "Written; there was none before."),
+}
+"""A second status of success that an operation may have, and what it says; the body is of the same shape."""
+
+CONFLICTS = frozenset(
+    {
+        *("addDomain", "cancelJob", "latestRating", "saveTarget", "removeUpload", "createSpecification"),
+        "createComposition",
+        *("exportRating", "proveObservation", "rotateSigningKey"),
+        *("setVisibility", "withdrawRating"),
+        *("createWebhook", "rotateWebhook", "pingWebhook", "redeliver"),
+    }
+)
+"""Operations that can meet a state of things that forbids them (409)."""
 
 _JOB = dict.fromkeys(("getJob", "followJob", "cancelJob", "listObservations"), ("job_id", "/id"))
 LINKS: dict[str, dict[str, tuple[str, str]]] = {
@@ -118,8 +205,20 @@ LINKS: dict[str, dict[str, tuple[str, str]]] = {
     "probeTarget": _JOB,
     "getJob": {"getRating": ("rating_id", "/rating/id")},
     "saveTarget": dict.fromkeys(("getTarget", "replaceTarget", "probeTarget", "removeTarget"), ("target_id", "/id")),
+    "requestSuite": dict.fromkeys(("getSuite", "cancelSuite"), ("suite_id", "/id")),
+    "createSchedule": dict.fromkeys(
+        ("getSchedule", "changeSchedule", "runSchedule", "removeSchedule"), ("schedule_id", "/id")
+    ),
     "createKey": {"revokeKey": ("key_id", "/id")},
+    "createWebhook": dict.fromkeys(
+        ("getWebhook", "replaceWebhook", "pingWebhook", "rotateWebhook", "enableWebhook", "removeWebhook"),
+        ("webhook_id", "/id"),
+    ),
     "sendUpload": dict.fromkeys(("getUpload", "removeUpload"), ("upload_id", "/id")),
+    "rerateRating": _JOB,
+    "verifyDomain": _JOB,
+    "addDomain": dict.fromkeys(("getDomain", "verifyDomain", "removeDomain"), ("domain_id", "/id")),
+    "createComposition": {"getComposition": ("composition_id", "/id")},
     "createSpecification": dict.fromkeys(
         ("getSpecification", "addSpecificationVersion", "removeSpecification"), ("specification_name", "/name")
     ),
@@ -166,6 +265,7 @@ def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, An
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
     _require_tags(components["schemas"])
+    describe_notices(document)
     _close_tuples(components["schemas"])
     for path in document["paths"].values():
         for method, operation in path.items():
@@ -191,11 +291,9 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
         parameter["schema"] = _never_null(parameter["schema"])
     if "ETag" in HEADERS.get(name, {}) and method == "get":
         responses["304"] = {"description": "Nothing has changed since the version in If-None-Match."}
-    if name == "probeTarget":
-        responses["200"] = {"description": "The probe has ended.", "content": success["content"]}
-    if name in {"sendUpload", "addSpecificationVersion"}:
-        known = "It was there already; what is kept is shown."
-        responses["200"] = {"description": known, "content": success["content"]}
+    if name in ALSO:
+        status, said = ALSO[name]
+        responses[status] = {"description": said, "content": success["content"]}
     if name == "followJob":
         responses["204"] = {"description": "Everything has been sent; there is nothing more to come."}
         stream = success["content"]["text/event-stream"]
@@ -249,9 +347,13 @@ def _failures(operation: dict[str, Any]) -> list[str]:
         found.append("422")
     if "requestBody" in operation:
         found += ["400", "413", "415", "422"]
-    if name in {"requestRating", "probeTarget"}:
+    if name in {"rerateRating", "verifyDomain", "requestRating", "probeTarget"}:
         found += ["409", "429"]
-    if name in {"cancelJob", "latestRating", "saveTarget", "removeUpload", "createSpecification"}:
+    if name in CONFLICTS:
+        found.append("409")
+    if name in {"requestSuite", "runSchedule"}:
+        found += ["409", "429"]
+    if name in {"cancelSuite", "createSchedule"}:
         found.append("409")
     if name == "latestRating":
         found.append("404")

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.certificate import digest_of
 from assay.errors import OutOfBounds, SpecificationError
 from assay.methods import check_kind, fit_to
 from assay.model import Kind
 from service.answer import Answer
 from service.callers import Caller
+from service.chains import with_links
 from service.context import Service
+from service.cooling import refuse_while_cooling
 from service.errors import located
 from service.filling import check_uploaded, fill_in
 from service.idempotency import Repeatable, once
 from service.problems import Problem
 from service.rates import Allowance
 from service.schemas.jobs import TEN_YEARS_S, RatingRequest
-from service.schemas.targets import TargetDescription, TargetReference, digest_of_target
+from service.schemas.targets import TargetDescription, TargetReference
 from store import idempotency, jobs, ratings, targets
 from store.arrivals import Arrival
 from store.ids import new_id
 from store.jobs import Job, NewJob
 from store.ratings import Stamp, StoredRating
+from store.requests import request_digest
 from store.secrets import SealedSecret
 from store.specification import dump_method
 from store.targets import StoredTarget
@@ -78,11 +80,12 @@ async def place(
     Raises
     ------
     Problem
-        ``rate-limited`` or ``too-many-jobs``, both only for new work.
+        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, all only for new work.
     """
     most = here.settings.max_active_jobs
     arguments = (order, repeat, show, most, waits)
-    if repeat.key is None and here.database.serves_one_statement and (await here.rates.left(caller.purse)).allowed:
+    rests, at_once = here.settings.cooldown_s > 0, repeat.key is None and here.database.serves_one_statement
+    if at_once and not rests and (await here.rates.left(caller.purse)).allowed:
         added = await here.intake.add(Arrival(order.new, order.age_s))
         if added is not None:
             job, position = added
@@ -93,6 +96,8 @@ async def place(
             return await here.database.write(_place, *arguments, permitted=False), None
         except PermitNeeded:  # it has ended or expired since
             pass
+    if order.new.kind == "rating":
+        await refuse_while_cooling(here, caller.tenant, order.new.target["base_url"])
     allowance = await here.rates.take(caller.purse)
     if not allowance.allowed:
         raise rate_limited(allowance)
@@ -179,9 +184,22 @@ async def resolve_target(here: Service, caller: Caller, asked: TargetDescription
     else:
         ordered = OrderedTarget(asked.descriptor(), asked.plain_secret())
     with located("target"):
+        ordered = await with_described_links(here, caller, ordered)
         check_target(here, ordered)
         await check_uploaded(here, caller.tenant, ordered.descriptor)
     return ordered
+
+
+async def with_described_links(here: Service, caller: Caller, target: OrderedTarget) -> OrderedTarget:
+    """Fill in the saved targets that the links of a chain name.
+
+    Raises
+    ------
+    SpecificationError
+        With the field to mend, relative to the target.
+    """
+    described = await with_links(here, caller.tenant, target.descriptor, saved=target.saved_id is not None)
+    return replace(target, descriptor=described)
 
 
 def of_saved(here: Service, row: StoredTarget) -> OrderedTarget:
@@ -288,12 +306,4 @@ def _new_job(here: Service, caller: Caller, target: OrderedTarget, *, digest: st
 
 def _request_digest(caller: Caller, target: OrderedTarget, experiment: Any, seed: int) -> str:
     """Digest of everything that decides the answer: equal requests have equal digests."""
-    return digest_of(
-        {
-            "tenant": caller.tenant,
-            "target": target.saved_id or digest_of_target(target.descriptor),
-            "described": digest_of_target(target.descriptor),
-            "experiment": experiment,
-            "seed": seed,
-        }
-    )
+    return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed)

@@ -142,11 +142,67 @@ _REQUESTS = (
         "Wait for the job's end, or cancel it.",
     ),
     ProblemKind(
+        "no-test-result",
+        404,
+        "The rating is no test result",
+        "No letter was declared, and what could not be told has neither passed nor failed.",
+        "Read the statement about the rating itself: leave `predicate` out.",
+    ),
+    ProblemKind(
+        "evidence-out-of-order",
+        409,
+        "The evidence cannot be put in its order",
+        "The recorded observations are not there any more, or are not those this version's experiment would ask for.",
+        "Download them as they were recorded with /observations.csv; the rating itself is not in doubt.",
+    ),
+    ProblemKind(
+        "schedule-unfit",
+        409,
+        "The schedule cannot be run as it is",
+        "Its target has been removed, or is of another kind now.",
+        "Give the schedule another request with PATCH /v1/schedules/{id}, or remove it.",
+    ),
+    ProblemKind(
         "name-taken",
         409,
         "The name is taken",
         "A specification of this name is there already, yours or a shipped one.",
         "Add a version to yours with POST /v1/specifications/{name}/versions, or take another name.",
+    ),
+    ProblemKind(
+        "beyond-the-log",
+        422,
+        "The log has not come that far",
+        "The entry or the tree that is asked for is beyond the end of the transparency log.",
+        "Ask for less; GET /v1/log tells how long the log is.",
+    ),
+    ProblemKind(
+        "published-for-good",
+        409,
+        "A public rating cannot be hidden again",
+        "The rating is public, and others have relied on it.",
+        "Withdraw it with POST /v1/ratings/{id}/withdraw and say why.",
+    ),
+    ProblemKind(
+        "already-withdrawn",
+        409,
+        "The rating was withdrawn",
+        "A withdrawn rating is neither published nor withdrawn once more.",
+        "Ask for a new rating with POST /v1/jobs.",
+    ),
+    ProblemKind(
+        "webhook-disabled",
+        409,
+        "The endpoint is disabled",
+        "It answered 410, or nothing but failures for five days, so nothing is sent to it.",
+        "Mend it and call POST /v1/webhooks/{id}/enable.",
+    ),
+    ProblemKind(
+        "too-many-webhooks",
+        409,
+        "As many endpoints are kept as a tenant may have",
+        "Each notice is sent to every endpoint, so their number is limited.",
+        "Remove one that is not needed, or have one endpoint serve several purposes.",
     ),
     ProblemKind(
         "idempotency-in-flight",
@@ -186,6 +242,13 @@ _ACCESS = (
         "Use a key that has it.",
     ),
     ProblemKind(
+        "not-the-owner",
+        403,
+        "Only the owner of the rated service may reply",
+        "You have not shown within the last days that the rated host, `host`, is yours, or another has after you.",
+        "Send the host to POST /v1/domains, put the token where the answer says, and verify it.",
+    ),
+    ProblemKind(
         "rate-limited",
         429,
         "Too many new jobs in a short time",
@@ -198,6 +261,14 @@ _ACCESS = (
         "Too many jobs at once",
         "As many jobs as /v1/limits allows are queued or running.",
         "Wait for one to end, or cancel one.",
+    ),
+    ProblemKind(
+        "cooling-down",
+        429,
+        "The target rests after a job",
+        "The operator lets a target rest after each job. Only new work is limited: earlier ratings, running jobs and "
+        "the same request repeated are not.",
+        "Wait as long as Retry-After says, or accept an earlier rating with max_age_s.",
     ),
 )
 _SERVER = (
@@ -214,6 +285,13 @@ _SERVER = (
         "The service is not ready",
         "The database is out of reach or its schema is not the one this version needs.",
         "Wait, or run `assay migrate`.",
+    ),
+    ProblemKind(
+        "signing-key-lost",
+        503,
+        "The agency's signing key cannot be opened",
+        "It was sealed with a key that this service no longer has. What was signed before still holds.",
+        "The operator names the older key in ASSAY_SECRET_KEY_OLDER, or makes a new signing key.",
     ),
     ProblemKind(
         "internal-error",
@@ -266,6 +344,13 @@ _JOBS = (
         "The job ran out of time",
         "The deadline given with the request passed. The recorded replies are kept.",
         "Ask again with a larger deadline_s, or for fewer texts.",
+    ),
+    ProblemKind(
+        "evidence_unfit",
+        422,
+        "The recorded evidence does not allow it",
+        "The observations are not those that the rating sealed, or the version asks what was not asked.",
+        "Ask for a rating anew; `detail` names what is missing or which digests differ.",
     ),
     ProblemKind(
         "secret_lost",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select
 
+from store.agency import deliveries
 from store.clock import now_ms
 from store.job import UNFINISHED
 from store.schema import jobs, outbox
@@ -27,9 +28,9 @@ class Backlog:
     expired_leases : int
         Running jobs whose worker has fallen silent.
     webhook_backlog : int
-        Notices that wait to be delivered.
+        Notices that wait to be handed over, and deliveries that wait to be attempted (again).
     webhook_oldest_seconds : float or None
-        Since when the oldest of them is due.
+        Since when the one of them that is due longest is due; ``None`` where none is.
     """
 
     jobs: dict[str, int]
@@ -42,18 +43,18 @@ class Backlog:
 
 def backlog(c: Connection) -> Backlog:
     """Read what waits, in two statements."""
-    waits = outbox.c.state == "waiting"
     row = c.execute(
         select(
             _oldest_due_age_s(),
             _age_s(select(func.min(jobs.c.started_at)).where(jobs.c.status == "running")),
             select(func.count()).where(jobs.c.status == "running", jobs.c.lease_until <= now_ms()).scalar_subquery(),
-            select(func.count()).where(waits).scalar_subquery(),
-            _age_s(select(func.min(outbox.c.next_attempt_at)).where(waits, outbox.c.next_attempt_at <= now_ms())),
+            *_webhook_backlog(outbox),
+            *_webhook_backlog(deliveries),
         )
     ).one()
-    due, running, expired, waiting, oldest = row
-    return Backlog(counts_by_status(c), _float(due), _float(running), expired, waiting, _float(oldest))
+    due, running, expired, notices, notice_s, waiting, delivery_s = row
+    oldest = max((age for age in (notice_s, delivery_s) if age is not None), default=None)
+    return Backlog(counts_by_status(c), _float(due), _float(running), expired, notices + waiting, _float(oldest))
 
 
 def counts_by_status(c: Connection) -> dict[str, int]:
@@ -70,6 +71,13 @@ def oldest_due_age_s(c: Connection) -> float | None:
 
 def _oldest_due_age_s() -> ColumnElement[Any]:
     return _age_s(select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()))
+
+
+def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """Count what waits in the outbox or among the deliveries, and the seconds since the first of it was due."""
+    waits = table.c.state == "waiting"
+    oldest = select(func.min(table.c.next_attempt_at)).where(waits, table.c.next_attempt_at <= now_ms())
+    return select(func.count()).select_from(table).where(waits).scalar_subquery(), _age_s(oldest)
 
 
 def _age_s(since: Select[tuple[Any]]) -> ColumnElement[Any]:

@@ -10,6 +10,10 @@
         ├── AlreadyFinished    there is nothing left to cancel -> HTTP 409
         ├── UploadInUse        a job still needs the upload -> HTTP 409
         ├── NameTaken          a specification of this name is there already -> HTTP 409
+        ├── NotTheOwner        a reply to a rating of somebody else's host -> HTTP 403
+        ├── PublishedForGood   a public rating cannot be hidden again -> HTTP 409
+        ├── AlreadyWithdrawn   a withdrawn rating stays as it is -> HTTP 409
+        ├── BeyondTheLog       the log has not come that far -> HTTP 422
         ├── SecretLost         sealed with a key that is no longer configured
         └── SecretMoved        sealed for another row, or damaged
 """
@@ -117,3 +121,60 @@ class NameTaken(StoreError):
     def __init__(self, name: str) -> None:
         super().__init__(f"a specification called {name!r} is there already; add a version to it, or take another name")
         self.name = name
+
+
+class PublishedForGood(StoreError):
+    """A rating that was made public cannot be hidden again: others have relied on it."""
+
+    code = "published-for-good"
+
+    def __init__(self, rating_id: str, visibility: str) -> None:
+        super().__init__(f"{rating_id} is public and cannot become {visibility} again; withdraw it and say why")
+        self.rating_id, self.visibility = rating_id, visibility
+
+
+class AlreadyWithdrawn(StoreError):
+    """A withdrawn rating is neither published nor withdrawn once more."""
+
+    code = "already-withdrawn"
+
+    def __init__(self, rating_id: str) -> None:
+        super().__init__(f"{rating_id} was withdrawn, and stays as it is; ask for a new rating")
+        self.rating_id = rating_id
+
+
+class BeyondTheLog(StoreError):
+    """An entry or a tree was asked for that the log has not reached.
+
+    Parameters
+    ----------
+    name : str
+        Which of the numbers asked for is too large: ``position``, ``size``, ``first`` or ``second``.
+    asked, most : int
+        The number, and the largest that would do; -1 where none would.
+    """
+
+    code = "beyond-the-log"
+
+    def __init__(self, name: str, asked: int, most: int) -> None:
+        would_do = "the log is empty as yet" if most < 0 else f"at most {most} would do"
+        super().__init__(f"{name} is {asked}, and {would_do}")
+        self.name, self.asked, self.most = name, asked, most
+
+
+class NotTheOwner(StoreError):
+    """Only who has shown that the rated host is theirs may reply to a rating.
+
+    Parameters
+    ----------
+    host : str or None
+        The host; ``None`` where the rated target has no address.
+    message : str
+        What is lacking.
+    """
+
+    code = "not-the-owner"
+
+    def __init__(self, host: str | None, message: str) -> None:
+        super().__init__(message)
+        self.host = host

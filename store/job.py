@@ -31,7 +31,8 @@ class NewJob:
     tenant : str
         Who asks.
     kind : str
-        ``"rating"``, or ``"probe"`` for a dry run.
+        ``"rating"``, ``"probe"`` for a dry run, ``"rerate"`` for old evidence under another version of the
+        methodology, ``"challenge"`` for a look at whose a host is.
     target_id : str or None
         The kept target, if it is one; its secret stays with it.
     target : dict

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, delete, select
+from sqlalchemy import Connection, RowMapping, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.model import Observation
@@ -89,6 +89,11 @@ def page(c: Connection, job_id: str, after: int, limit: int) -> list[Kept]:
         .limit(limit)
     ).mappings()
     return [Kept(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"]) for row in rows]
+
+
+def count(c: Connection, job_id: str) -> int:
+    """Count a job's observations."""
+    return c.execute(select(func.count()).where(observations.c.job_id == job_id)).scalar_one()
 
 
 def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:

@@ -65,7 +65,7 @@ def announce(c: Connection, job_id: str, kinds: Sequence[str], data: Mapping[str
 
 
 def due(c: Connection, limit: int = 100) -> list[Notice]:
-    """Read the notices whose next attempt is due, oldest first."""
+    """Read the notices that are due, oldest first, and lock them; those another transaction holds are left out."""
     rows = c.execute(
         select(
             outbox.c.id,
@@ -81,6 +81,7 @@ def due(c: Connection, limit: int = 100) -> list[Notice]:
         .where(outbox.c.state == "waiting", outbox.c.next_attempt_at <= now_ms())
         .order_by(outbox.c.next_attempt_at, outbox.c.id)
         .limit(limit)
+        .with_for_update(of=outbox, skip_locked=True)
     )
     return [Notice(*row) for row in rows]
 

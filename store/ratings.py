@@ -1,10 +1,13 @@
-"""Ratings: written once, by the transaction that ends their job, and never changed."""
+"""Ratings: written once, by the transaction that ends their job, and never changed.
+
+Who may see one, and whether it still stands, does change: see `store.registry`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, or_, select
 
@@ -12,6 +15,9 @@ from store.clock import iso, now_ms, read_clock
 from store.ids import new_id
 from store.keyset import older_than
 from store.schema import ratings
+
+State = Literal["standing", "withdrawn", "all"]
+"""Which ratings a list shows: those that were not withdrawn (expired or not), those that were, or both."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class NewRating:
 
 @dataclass(frozen=True)
 class StoredRating:
-    """A rating's row. `document` is complete; times are milliseconds since 1970."""
+    """A rating's row; times are milliseconds since 1970. `document` is as it was sealed, `shown` as it stands."""
 
     id: str
     tenant: str
@@ -78,6 +84,14 @@ class StoredRating:
     document: dict[str, Any]
     withdrawn_at: int | None = None
     withdrawn_why: str | None = None
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The document with the visibility it has now and, if it was withdrawn, when and why."""
+        withdrawn = None
+        if self.withdrawn_at is not None:
+            withdrawn = {"at": iso(self.withdrawn_at), "reason": self.withdrawn_why}
+        return self.document | {"visibility": self.visibility, "withdrawn": withdrawn}
 
 
 def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
@@ -140,6 +154,7 @@ def page(
     method: str | None = None,
     letter: str | None = None,
     declared: bool | None = None,
+    state: State = "standing",
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[StoredRating]:
@@ -153,12 +168,14 @@ def page(
         Who asks; ``None`` sees what is public.
     target_url, attribute, method, letter, declared : optional
         Only those.
+    state : str
+        ``standing``, ``withdrawn`` or ``all``.
     before : (int, str), optional
         ``(created_at, id)`` of the last rating of the page before.
     limit : int
         Most ratings to return.
     """
-    query = select(ratings).where(_listed(tenant))
+    query = select(ratings).where(_listed(tenant), *_in_state(state))
     query = query.where(
         *_equal(target_url=target_url, attribute=attribute, method=method, letter=letter, declared=declared)
     )
@@ -173,13 +190,13 @@ def latest(
 ) -> list[StoredRating]:
     """Read the newest rating of a target for each method and attribute, expired or not.
 
-    The tenant's own and everyone's public ones are considered, newest first.
+    The tenant's own and everyone's public ones are considered, newest first; withdrawn ones never.
     """
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     rank = func.row_number().over(partition_by=(ratings.c.method, ratings.c.attribute), order_by=newest_first)
     ranked = (
         select(ratings.c.id, rank.label("rank"))
-        .where(ratings.c.target_url == target_url, _listed(tenant))
+        .where(ratings.c.target_url == target_url, _listed(tenant), *_in_state("standing"))
         .where(*_equal(attribute=attribute, method=method))
         .subquery()
     )
@@ -188,12 +205,15 @@ def latest(
 
 
 def fresh(c: Connection, tenant: str, request_digest: str, max_age_s: int) -> StoredRating | None:
-    """Find the tenant's newest unexpired rating for the same request, not older than `max_age_s` seconds."""
+    """Find the tenant's newest unexpired rating for the same request, not older than `max_age_s` seconds.
+
+    A withdrawn rating answers nothing.
+    """
     if max_age_s <= 0:
         return None
     query = (
         select(ratings)
-        .where(ratings.c.tenant == tenant, ratings.c.request_digest == request_digest)
+        .where(ratings.c.tenant == tenant, ratings.c.request_digest == request_digest, *_in_state("standing"))
         .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
         .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
         .limit(1)
@@ -204,6 +224,16 @@ def fresh(c: Connection, tenant: str, request_digest: str, max_age_s: int) -> St
 
 def _listed(tenant: str | None) -> ColumnElement[bool]:
     return or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
+
+
+def _in_state(state: State) -> list[ColumnElement[bool]]:
+    match state:
+        case "standing":
+            return [ratings.c.withdrawn_at.is_(None)]
+        case "withdrawn":
+            return [ratings.c.withdrawn_at.is_not(None)]
+        case "all":
+            return []
 
 
 def _equal(**wanted: Any) -> list[ColumnElement[bool]]:

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func, or_, select, update
 
+from store.agency import signing_keys, webhooks
+from store.clock import now_ms
 from store.errors import SecretLost, SecretMoved
 from store.job import UNFINISHED
 from store.schema import jobs, targets
-from store.secrets import Vault, sealed_columns, sealed_from
+from store.secrets import SealedSecret, Vault
+from store.signing import TENANT as AGENCY
 
 FIELD = "secret"
+PARTS = ("ciphertext", "nonce", "key_id")
 BATCH = 200
 
-HOLDERS: tuple[tuple[Table, ColumnElement[bool]], ...] = (
-    (targets, targets.c.removed_at.is_(None)),
-    (jobs, jobs.c.status.in_(UNFINISHED)),
+
+@dataclass(frozen=True)
+class Holder:
+    """A table that holds secrets, the rows that may still need theirs, and what the columns' names begin with."""
+
+    table: Table
+    needed: ColumnElement[bool]
+    prefix: str = "secret"
+
+    def column(self, name: str) -> ColumnElement[Any]:
+        """Give the column ``ciphertext``, ``nonce`` or ``key_id``."""
+        return self.table.c[f"{self.prefix}_{name}"]
+
+
+HOLDERS: tuple[Holder, ...] = (
+    Holder(targets, targets.c.removed_at.is_(None)),
+    Holder(jobs, jobs.c.status.in_(UNFINISHED)),
+    Holder(signing_keys, signing_keys.c.retired_at.is_(None)),
+    Holder(webhooks, webhooks.c.removed_at.is_(None)),
+    Holder(webhooks, and_(webhooks.c.removed_at.is_(None), webhooks.c.previous_until > now_ms()), "previous"),
 )
-"""Tables that hold secrets, and the rows that may still need theirs."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +53,10 @@ class Rotated:
 
 def count_old(c: Connection, vault: Vault) -> int:
     """Count the secrets that are needed and not sealed with the present key."""
-    counts = [select(func.count()).where(_old(table, needed, vault)).scalar_subquery() for table, needed in HOLDERS]
+    counts = [
+        select(func.count()).select_from(holder.table).where(_old(holder, vault)).scalar_subquery()
+        for holder in HOLDERS
+    ]
     return sum(c.execute(select(*counts)).one())
 
 
@@ -55,23 +79,33 @@ def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -
     Rotated
         With ``last_id`` None where nothing is left.
     """
-    table, needed = HOLDERS[holder]
-    query = select(table).where(_old(table, needed, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
+    held = HOLDERS[holder]
+    table = held.table
+    query = select(table).where(_old(held, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
     if after is not None:
         query = query.where(table.c.id > after)
     rows, lost = c.execute(query).mappings().all(), []
     for row in rows:
-        sealed, place = sealed_from(row), {"tenant": row["tenant"], "target": row["id"], "field": FIELD}
-        assert sealed is not None  # noqa: S101  the query asks for rows with a secret
+        sealed, place = _sealed(held, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"], "field": FIELD}
         try:
-            plain = vault.open(sealed, **place)
+            fresh = vault.seal(vault.open(sealed, **place), **place)
         except (SecretLost, SecretMoved):
             lost.append(row["id"])
             continue
-        c.execute(update(table).where(table.c.id == row["id"]).values(sealed_columns(vault.seal(plain, **place))))
+        c.execute(update(table).where(table.c.id == row["id"]).values(_columns(held, fresh)))
     return Rotated(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
 
 
-def _old(table: Table, needed: ColumnElement[bool], vault: Vault) -> ColumnElement[bool]:
-    other_key = or_(table.c.secret_key_id.is_(None), table.c.secret_key_id != vault.key_id)
-    return and_(table.c.secret_ciphertext.is_not(None), other_key, needed)
+def _old(held: Holder, vault: Vault) -> ColumnElement[bool]:
+    key_id = held.column("key_id")
+    return and_(held.column("ciphertext").is_not(None), or_(key_id.is_(None), key_id != vault.key_id), held.needed)
+
+
+def _sealed(held: Holder, row: RowMapping) -> SealedSecret:
+    cipher, nonce, key_id = (row[held.column(name)] for name in PARTS)
+    return SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
+
+
+def _columns(held: Holder, sealed: SealedSecret) -> dict[str, Any]:
+    """Spread a sealed secret over the columns that change; its last characters are the same ones."""
+    return {f"{held.prefix}_{name}": getattr(sealed, name) for name in PARTS}

@@ -12,11 +12,13 @@ from sqlalchemy import Connection
 
 from store import observations, ratings
 from store.events import append
+from store.expiry import announce_change
 from store.job import Job, changed, end, end_cancelled, job_from
 from store.leases import Claim, hold
 from store.observations import LedgerEntry
 from store.outbox import announce
 from store.ratings import NewRating
+from store.registry import note_published
 from store.schema import jobs
 
 
@@ -70,7 +72,7 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 
 
 def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str]) -> str:
-    """Publish the rating and end the job, all or nothing.
+    """Keep the rating, log it if it is public, and end the job, all or nothing.
 
     Parameters
     ----------
@@ -90,16 +92,35 @@ def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str
     """
     job = hold(c, claim)
     stored = ratings.add(c, rating, job.id)
+    note_published(c, stored)
     facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
     end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
     announce(c, job.id, notices, {"job_id": job.id, "status": "succeeded", "target_url": stored.target_url, **facts})
+    announce_change(c, stored, job.experiment)
     return stored.id
 
 
 def finish_probe(c: Connection, claim: Claim, result: Mapping[str, Any]) -> None:
     """End a dry run with what it saw."""
+    finish_with(c, claim, "probed", result)
+
+
+def finish_with(c: Connection, claim: Claim, stage: str, result: Mapping[str, Any]) -> None:
+    """End a job that gives no rating: a dry run, a re-rating, a look for a token.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    claim : Claim
+        Ours.
+    stage : str
+        What was done, in a word.
+    result : mapping
+        What came of it.
+    """
     job = hold(c, claim)
-    end(c, job, "succeeded", {}, stage="probed", result=dict(result))
+    end(c, job, "succeeded", {}, stage=stage, result=dict(result))
     announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": "succeeded"})
 
 

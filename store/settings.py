@@ -52,9 +52,15 @@ class Settings(BaseSettings):
     status_cache_s: float = Field(
         0.25, ge=0, le=5, description="How old a job's status may be when it is read; 0 reads the database each time"
     )
+    badge_cache_s: float = Field(
+        0.5, ge=0, le=1, description="How old a badge's rating may be when it is shown; 0 reads the database each time"
+    )
     max_active_jobs: int = Field(500, gt=0, description="Jobs a tenant may have queued and running")
     longest_deadline_s: int = Field(86_400, gt=0, description="Longest time a job may be given")
     rating_valid_days: int = Field(90, gt=0, description="Days after which a rating expires")
+    expiring_days: float = Field(7, gt=0, description="Days before a rating expires at which that is announced")
+    cooldown_s: float = Field(0, ge=0, description="Rest of a target after a job, before a tenant may ask for new work")
+    shortest_schedule_s: int = Field(3600, ge=1, description="Shortest time between two runs of a schedule")
 
     # Calls to targets
     egress_allow: str = Field("", description="Comma-separated CIDRs that may be called beside public addresses")
@@ -68,6 +74,9 @@ class Settings(BaseSettings):
     breaker_failures: int = Field(20, gt=0, description="Failures in a row after which a job waits for its target")
     breaker_window: int = Field(50, gt=0, description="Latest calls of which more than half may not fail")
     breaker_delay_s: float = Field(60, gt=0, description="How long a job waits for its target before it tries again")
+
+    # Webhooks
+    webhook_poll_s: float = Field(1.0, gt=0, le=60, description="How often notices to be delivered are looked for")
 
     # The job engine
     worker_concurrency: int = Field(4, gt=0, description="Jobs a worker runs at a time")

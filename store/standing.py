@@ -27,7 +27,7 @@ class Standing:
     Attributes
     ----------
     rating_id : str or None
-        Newest unexpired rating of the same request that is not too old.
+        Newest rating of the same request that is not too old, expired or withdrawn.
     twin_id : str or None
         Newest unfinished job of the same request, unless it is being cancelled.
     active : int
@@ -50,6 +50,7 @@ _rating_id = (
     select(ratings.c.id)
     .where(ratings.c.tenant == _mine, ratings.c.request_digest == _same, _age_ms > 0)
     .where(ratings.c.created_at >= now_ms() - _age_ms, ratings.c.expires_at > now_ms())
+    .where(ratings.c.withdrawn_at.is_(None))
     .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
     .limit(1)
     .scalar_subquery()

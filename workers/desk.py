@@ -31,15 +31,15 @@ class Desk:
         """
         check_target(target, self._allow, scraping=self._scraping)
 
-    def check_callback(self, url: str) -> None:
+    def check_callback(self, url: str, field: str = "callback_url") -> None:
         """Refuse an address that no notice may be sent to.
 
         Raises
         ------
         SpecificationError
-            With the field ``callback_url``.
+            With the `field` that holds it.
         """
         try:
             refuse_url(url, self._allow)
         except AddressRefused as refused:
-            raise SpecificationError(str(refused), "callback_url") from None
+            raise SpecificationError(str(refused), field) from None

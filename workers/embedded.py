@@ -16,6 +16,7 @@ from store import jobs
 from workers.doorbell import Doorbell
 from workers.reconciler import Reconciler
 from workers.tasks import add_tasks
+from workers.webhooks import Deliverer, any_generator
 from workers.workplace import Workplace
 
 log = structlog.get_logger()
@@ -33,6 +34,9 @@ class EmbeddedWorker:
         self._thread = threading.Thread(target=self._controller.start, name="celery", daemon=True)
         self.ring = Doorbell(app)
         self._reconciler = Reconciler(workplace.database, self.ring, workplace.settings)
+        self._deliverer = Deliverer(
+            workplace.database, workplace.vault, workplace.settings, workplace.meter, any_generator()
+        )
 
     def start(self) -> None:
         """Resume what a killed predecessor left, then listen."""
@@ -42,10 +46,12 @@ class EmbeddedWorker:
             log.info("resuming jobs", count=orphans)
         self._thread.start()
         self._reconciler.start()
+        self._deliverer.start()
 
     def close(self) -> None:
         """Hand running jobs back to the queue and stop."""
         self._reconciler.close()
+        self._deliverer.close()
         self._workplace.leaving.set()
         self._controller.stop()
         self._thread.join(timeout=20)

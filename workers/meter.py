@@ -41,6 +41,7 @@ class WorkMeter:
         self._ledger_s = self._histogram("ledger_write_seconds", "Time to record some replies.", WORK_SECONDS)
         self.lease_losses = self._counter("lease_losses", "Jobs that were claimed by another meanwhile.")
         self.heartbeats_missed = self._counter("heartbeats_missed", "Heartbeats the database did not take.")
+        self._deliveries = self._counter("webhook_attempts", "Attempts at a delivery, by how it was left.", "left")
         self.traffic_storage_failures = self._counter(
             "traffic_storage_failures", "Times that limits were counted in the process, Redis being out of reach."
         )
@@ -66,6 +67,10 @@ class WorkMeter:
     def recorded(self, seconds: float) -> None:
         """Count a write to the ledger."""
         self._ledger_s.observe(seconds)
+
+    def delivered(self, left: str) -> None:
+        """Count an attempt at a delivery: ``delivered``, ``waiting``, ``given-up``, ``disabled`` or ``overtaken``."""
+        self._deliveries.labels(left).inc()
 
     def _known(self, target: str) -> str:
         with self._lock:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.errors import AssayError
+from assay.errors import AssayError, RecordError
 from store.errors import SecretLost, SecretMoved
 from workers.driver import TargetRefused, TargetResting, TargetUnavailable
 from workers.egress import CallFailed
@@ -19,6 +19,7 @@ TITLES = {
     "target_unavailable": "The target is unavailable",
     "deadline_exceeded": "The job ran out of time",
     "secret_lost": "The target's secret cannot be opened",
+    "evidence_unfit": "The recorded evidence does not allow it",
     "bad_specification": "The job cannot be carried out as written",
     "internal_error": "Assay failed",
 }
@@ -47,7 +48,8 @@ def problem(error: BaseException) -> dict[str, Any]:
         case SecretLost() | SecretMoved():
             return _problem("secret_lost", f"{error}. Enter the target's secret again.")
         case AssayError():
-            return _problem("bad_specification", str(error), reason=error.code)
+            code = "evidence_unfit" if isinstance(error, RecordError) else "bad_specification"
+            return _problem(code, str(error), reason=error.code)
         case _:
             return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
 

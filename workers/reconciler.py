@@ -19,6 +19,7 @@ from store.errors import StoreUnavailable
 from store.settings import Settings
 from workers.celery_app import make_celery
 from workers.doorbell import Doorbell
+from workers.schedules import run_due, tell_expiring
 
 log = structlog.get_logger()
 
@@ -104,10 +105,12 @@ class Reconciler:
         tidied = 0.0
         while True:
             try:
+                run_due(self._database, self._settings)
                 reconcile(self._database, self._ring, self._settings)
                 if time.monotonic() >= tidied:
                     tidied = time.monotonic() + TIDY_EVERY_S
                     tidy(self._database, self._settings)
+                    tell_expiring(self._database, self._settings)
             except StoreUnavailable as unavailable:
                 log.warning("reconciler waits for the database", why=str(unavailable))
             if self._done.wait(self._settings.reconcile_s):

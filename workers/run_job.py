@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,11 +24,13 @@ from assay.experiment import Session, generator
 from assay.methods import AnyMethod
 from assay.model import Ask, Kind, Observation, Reason
 from assay.verdict import METHODOLOGY_VERSION, rate
-from store import jobs, observations, targets
+from store import compositions, jobs, observations, targets
 from store.database import Database
 from store.jobs import Claim, Job, LedgerEntry
 from store.ratings import NewRating
 from store.specification import dump_method, parse_method
+from store.targets import StoredTarget
+from workers.challenge import look_for_token
 from workers.driver import Answered, Driver, TargetResting, TargetUnavailable
 from workers.egress import Egress
 from workers.endings import end_badly
@@ -36,9 +38,11 @@ from workers.heart import Heart
 from workers.lane import Lane
 from workers.library import Library
 from workers.pacing import Breaker, Budget, Patience
-from workers.targets import connect
+from workers.rerate import rerate_evidence
+from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.capability import Capability
+from workers.targets.chain import CHAIN
 from workers.targets.examine_predictor import examine_predictor
 from workers.targets.examine_translator import examine_translator
 from workers.targets.samples import samples_for
@@ -97,7 +101,7 @@ def _run_claimed(workplace: Workplace, claim: Claim) -> str:
 
 async def _carry_out(workplace: Workplace, claim: Claim, heart: Heart) -> None:
     """Do the work, until it is done, the deadline passes or the heart says stop."""
-    work = asyncio.ensure_future(_rate(workplace, claim) if claim.job.kind == "rating" else _probe(workplace, claim))
+    work = asyncio.ensure_future(_WORK[claim.job.kind](workplace, claim))
     heart.on_stop(asyncio.get_running_loop(), work.cancel)
     try:
         async with asyncio.timeout(seconds_left(claim)):
@@ -114,7 +118,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     target = _target(workplace, claim)
     jitter = generator(job.attempt)
     async with _egress(workplace, job) as egress, workplace.traffic() as traffic:
-        lane = Lane(lane_of(job.tenant, target.base_url or target.protocol), job.id, target.limits, jitter, traffic)
+        lane = Lane(lane_of(job.tenant, address_of(target)), job.id, target.limits, jitter, traffic)
         if (rest_s := await lane.rests()) > 0:
             raise TargetResting(rest_s + float(jitter.uniform(0, settings.breaker_delay_s / 10)))
         adapter = connect(target, egress)
@@ -169,7 +173,7 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
     target = _target(workplace, claim)
     async with _egress(workplace, job) as egress, workplace.traffic() as traffic:
         lane = Lane(
-            lane_of(job.tenant, target.base_url or target.protocol),
+            lane_of(job.tenant, address_of(target)),
             job.id,
             target.limits,
             generator(job.attempt),
@@ -178,6 +182,15 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
         capability = await _examine(connect(target, egress), target, lane, _pairs({}))
     with workplace.database.write() as connection:
         jobs.finish_probe(connection, claim, capability.as_json())
+
+
+_WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
+    "rating": _rate,
+    "probe": _probe,
+    "rerate": rerate_evidence,
+    "challenge": look_for_token,
+}
+"""What is done for each kind of job."""
 
 
 async def _examine(
@@ -210,7 +223,7 @@ def _target(workplace: Workplace, claim: Claim) -> Target:
     """Build the target from the job's own snapshot, opening its secret."""
     job = claim.job
     described = job.target
-    return Target(
+    target = Target(
         name=described["name"],
         kind=Kind(described["kind"]),
         protocol=described["protocol"],
@@ -218,7 +231,9 @@ def _target(workplace: Workplace, claim: Claim) -> Target:
         settings=described.get("settings") or {},
         secret=_secret(workplace, job),
         limits=Limits(**(described.get("limits") or {})),
+        link_secrets=_link_secrets(workplace, job),
     )
+    return keep_to_links(target)
 
 
 def _secret(workplace: Workplace, job: Job) -> str | None:
@@ -229,6 +244,25 @@ def _secret(workplace: Workplace, job: Job) -> str | None:
             kept = targets.find(connection, job.target_id, job.tenant, removed=True)
         sealed, place = (kept.sealed_secret, kept.id) if kept is not None else (None, place)
     return workplace.vault.open(sealed, tenant=job.tenant, target=place, field="secret") if sealed else None
+
+
+def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
+    """Open the secrets of a chain's saved links; they were never part of the job."""
+    if job.target["protocol"] != CHAIN:
+        return {}
+    links = {link["id"]: link for link in job.target["settings"]["links"] if link.get("id")}
+    with workplace.database.read() as connection:
+        kept = compositions.targets_named(connection, job.tenant, links)
+    return {
+        name: workplace.vault.open(row.sealed_secret, tenant=job.tenant, target=name, field="secret")
+        for name, row in kept.items()
+        if row.sealed_secret is not None and _leads_there(row, links[name])
+    }
+
+
+def _leads_there(row: StoredTarget, link: Mapping[str, Any]) -> bool:
+    """Whether a link is where its target is now: a secret changed since may not be meant for where it was."""
+    return (row.protocol, row.base_url) == (link["protocol"], link["base_url"])
 
 
 def describe(target: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from assay.methodology import Methodologies, shipped
 from store.database import Database
 from store.jobs import Claim
 from store.secrets import Vault
@@ -44,6 +45,7 @@ class Workplace:
     leaving: Leaving = field(default_factory=threading.Event)
     meter: WorkMeter = field(default_factory=WorkMeter)
     traffic_here: TrafficHere = field(default_factory=TrafficHere)
+    methodologies: Methodologies = field(default_factory=shipped)
 
     def traffic(self) -> Traffic:
         """Open the counts that all jobs share, for one event loop."""

@@ -2,6 +2,9 @@
 
 A format is one module with a `render` and one line in `FORMATS`; nothing else names it. Packages
 of others add theirs as a `Format` under the entry-point group ``assay.reports``.
+
+What other places show of a rating (a badge, a field in a catalog) is an `Embed`, one line in `EMBEDS`:
+it is made of the same document, but also of the moment it is shown at and of whether the rating stands.
 """
 
 from __future__ import annotations
@@ -12,9 +15,24 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from assay.errors import UnknownName
-from assay.reports import html, json, markdown, terminal
+from assay.reports import (
+    apisjson,
+    azure,
+    backstage,
+    badge,
+    html,
+    huggingface,
+    json,
+    jsonld,
+    linkset,
+    markdown,
+    overlay,
+    shields,
+    terminal,
+)
+from assay.reports.shown import Shown
 
-__all__ = ["FORMATS", "GROUP", "Format", "format_named", "installed_formats", "render"]
+__all__ = ["EMBEDS", "FORMATS", "GROUP", "Embed", "Format", "Shown", "format_named", "installed_formats", "render"]
 
 GROUP = "assay.reports"
 """Entry-point group in which installed packages offer a `Format`."""
@@ -49,6 +67,43 @@ FORMATS: tuple[Format, ...] = (
     Format("html", "text/html; charset=utf-8", ".html", html.render),
 )
 """Every format of our own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """A form in which other places show a rating.
+
+    Attributes
+    ----------
+    file : str
+        Last part of its address.
+    media_type : str
+        For the HTTP header.
+    render : callable
+        Writes what is `Shown`, also that there is no rating; must not fail on what is absent.
+    title, summary : str
+        What it is called, and what it is good for.
+    """
+
+    file: str
+    media_type: str
+    render: Callable[[Shown], str]
+    title: str
+    summary: str
+
+
+EMBEDS: tuple[Embed, ...] = (
+    Embed("badge.svg", "image/svg+xml", badge.render, "Badge", "Letter, date and age, as an image for any page."),
+    Embed("badge.json", "application/json", shields.render, "Badge data", "For the endpoint badge of shields.io."),
+    Embed("overlay.yaml", "application/yaml", overlay.render, "Overlay", "Adds `info.x-bias-rating` to OpenAPI files."),
+    Embed("linkset.json", linkset.MEDIA_TYPE, linkset.render, "Links", "From service to rating to forms (RFC 9264)."),
+    Embed("backstage.yaml", "application/yaml", backstage.render, "Annotations", "And links, for a Backstage entity."),
+    Embed("apis.json", "application/json", apisjson.render, "APIs.json entry", "For a provider's index of services."),
+    Embed("azure-api-center.json", "application/json", azure.render, "Azure metadata", "For Azure API Center."),
+    Embed("huggingface.yaml", "application/yaml", huggingface.render, "Model index", "For a Hugging Face model card."),
+    Embed("jsonld.json", "application/ld+json", jsonld.render, "Linked data", "A schema.org Review, for a web page."),
+)
+"""Every form for other places."""
 
 
 def installed_formats() -> tuple[Format, ...]:

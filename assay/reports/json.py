@@ -25,7 +25,7 @@ ORDER: tuple[str, ...] = (
     *("components", "rule", "deciding", "adjusted", "vote", "aggregation"),
     *("published", "analyses", "examples", "reasons", "component", "counts"),
     *("methodology", "version", "digest", "engine_version", "seed", "calls", "evidence_digest"),
-    *("rated_at", "expires_at", "visibility", "next_methodology"),
+    *("rated_at", "expires_at", "visibility", "next_methodology", "reply"),
 )
 _RANK = {key: place for place, key in enumerate(ORDER)}
 # Escaped although JSON does not ask for it: what reorders, hides or breaks what a reader sees.

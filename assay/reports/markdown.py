@@ -29,6 +29,7 @@ def _parts(rating: RatingView) -> Iterator[str]:
     yield escape(outline.subject(rating)) + "."
     yield f"{escape(verdict.words.meaning)} {escape(verdict.words.advice)}"
     yield _reasons(rating.reasons)
+    yield from _reply(rating)
     yield escape(tables.confidence_note(rating))
     yield table(tables.probabilities(verdict))
     if verdict.probabilities is not None:
@@ -44,6 +45,14 @@ def _parts(rating: RatingView) -> Iterator[str]:
     yield from map(table, outline.provenance_tables(rating))
     yield "## How to verify"
     yield "\n".join(f"{place}. {_command(line)}" for place, line in enumerate(outline.VERIFY, 1))
+
+
+def _reply(rating: RatingView) -> Iterator[str]:
+    if rating.reply is None:
+        return
+    yield f"**{outline.REPLY}**"
+    yield "\n>\n".join(f"> {escape(each)}" for each in rating.reply.paragraphs)
+    yield escape(" ".join(filter(None, (outline.reply_sentence(rating.reply), rating.reply.link))))
 
 
 def _component(component: Component) -> Iterator[str]:

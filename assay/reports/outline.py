@@ -6,7 +6,7 @@ from datetime import date
 
 from assay.explain import listed
 from assay.reports import tables
-from assay.reports.view import Component, RatingView, Table
+from assay.reports.view import Component, OwnersReply, RatingView, Table
 
 VERIFY = (
     "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
@@ -26,6 +26,16 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+
+
+REPLY = "Reply of the owner"
+"""Title of what the owner of the rated service says."""
+
+
+def reply_sentence(reply: OwnersReply) -> str:
+    """Say whose the reply is, and that it is no part of the rating."""
+    when = f" on {_day(reply.written_at)}" if reply.written_at else ""
+    return f"Written{when} by whoever runs {reply.host}. It is shown beside the rating and alters nothing of it."
 
 
 def subject(rating: RatingView) -> str:

@@ -28,6 +28,7 @@ from assay.reports.view import (
     Effect,
     Example,
     Look,
+    OwnersReply,
     RatingView,
     Said,
     Shares,
@@ -77,6 +78,7 @@ def read(document: Mapping[str, Any]) -> RatingView:
         methodology=parts.text(parts.mapping(document, "methodology"), "version"),
         rated_at=parts.text(document, "rated_at"),
         sheets=() if looks is None else (looks,),
+        reply=_reply(document),
     )
 
 
@@ -213,6 +215,17 @@ def _said(part: Mapping[str, Any], of: str | None) -> Said:
     if text is None and code in codes():
         text = visible(explain(Reason(code, parts.mapping(part, "facts"), component)))
     return Said(code, text or code.replace("-", " "), component)
+
+
+def _reply(document: Mapping[str, Any]) -> OwnersReply | None:
+    """Take the owner's reply, which a reader may break into paragraphs; nothing in it is markup."""
+    part = parts.mapping(document, "reply")
+    written = part.get("text")
+    said = tuple(filter(None, map(visible, written.splitlines()))) if isinstance(written, str) else ()
+    if not said:
+        return None
+    host = parts.text(part, "host") or "unknown"
+    return OwnersReply(said, host, parts.text(part, "link"), parts.text(part, "created_at"))
 
 
 def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:

@@ -62,6 +62,7 @@ class _Page:
             yield from self._text(outline.aggregation_sentence(rating) or "")
         yield from self._tables(outline.rating_tables(rating))
         yield from self._components(rating)
+        yield from self._reply(rating)
         yield from self._heading("Provenance")
         yield from self._tables(outline.provenance_tables(rating))
         yield from self._heading("How to verify")
@@ -80,6 +81,12 @@ class _Page:
         for mark, said in zip_longest(beside, told):
             yield (self._paint(mark, verdict) + "  " if mark else " " * left) + (said or "")
         yield from ("", *wrap(outline.subject(rating) + ".", self.columns), "")
+
+    def _reply(self, rating: RatingView) -> Iterator[str]:
+        if rating.reply is not None:
+            yield from self._heading(outline.REPLY)
+            yield from self._text(*rating.reply.paragraphs, rating.reply.link or "")
+            yield from self._text(outline.reply_sentence(rating.reply))
 
     def _probabilities(self, rating: RatingView) -> Iterator[str]:
         for letter, probability in (rating.verdict.probabilities or {}).items():

@@ -307,6 +307,16 @@ class Component:
 
 
 @dataclass(frozen=True)
+class OwnersReply:
+    """What the owner of the rated service says of the rating, in paragraphs. It is no part of the rating."""
+
+    paragraphs: tuple[str, ...]
+    host: str
+    link: str | None
+    written_at: str | None
+
+
+@dataclass(frozen=True)
 class RatingView:
     """A whole rating. `adjusted` holds p-values by component and then by correction."""
 
@@ -330,6 +340,7 @@ class RatingView:
     methodology: str | None
     rated_at: str | None
     sheets: tuple[Table, ...] = ()
+    reply: OwnersReply | None = None
 
     @property
     def foremost(self) -> tuple[Component, ...]:

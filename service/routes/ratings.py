@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import assay
 from service.auth import PublicReader
+from service.beside import Beside, beside
 from service.comparing import compared
 from service.conditional import none_match
-from service.context import Here
+from service.context import Here, Service
 from service.pagination import Page, link_next
 from service.problems import Problem, not_found
 from service.records import ledger_csv
@@ -36,7 +37,8 @@ async def list_ratings(
     wanted, before = query.filters(), query.before("ratings")
     rows = await here.database.read(ratings.page, caller.tenant, **wanted, before=before, limit=query.limit + 1)
     page = Page.of(rows, query.limit, lambda rating: (rating.created_at, rating.id))
-    items = [rating.document for rating in page.rows]
+    asides = await here.database.read(beside, page.rows, here.methodologies.next)
+    items = [asides[rating.id].shown_with(rating.shown) for rating in page.rows]
     listed = RatingList(items=items, next_cursor=link_next(request, response, query, "ratings", page.next_key))
     return json_response(listed, headers=response.headers)
 
@@ -63,7 +65,7 @@ async def latest_rating(
         raise Problem("no-rating", errors=[{"parameter": "target_url", "detail": "no rating that you may see"}])
     if len(found) > 1:
         raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in found])
-    return _shown(request, found[0])
+    return await _shown(request, here, found[0])
 
 
 async def found_rating(rating_id: str, here: Here, caller: PublicReader) -> StoredRating:
@@ -78,21 +80,21 @@ FoundRating = Annotated[StoredRating, Depends(found_rating)]
 
 
 @router.get("/{rating_id}", response_model=RatingView, operation_id="getRating")
-async def get_rating(request: Request, rating: FoundRating) -> Response:
-    """Read a rating. It never changes."""
-    return _shown(request, rating)
+async def get_rating(request: Request, rating: FoundRating, here: Here) -> Response:
+    """Read a rating. It never changes; what stands beside it may (`next_methodology`, `reply`)."""
+    return await _shown(request, here, rating)
 
 
 @router.get("/{rating_id}/report.html", response_class=Response, operation_id="getReportHtml")
-async def get_report_html(request: Request, rating: FoundRating) -> Response:
+async def get_report_html(request: Request, rating: FoundRating, here: Here) -> Response:
     """Read a rating as a page for people: one file, no scripts, nothing loaded."""
-    return _report(request, rating, "html")
+    return await _report(request, here, rating, "html")
 
 
 @router.get("/{rating_id}/report.md", response_class=Response, operation_id="getReportMarkdown")
-async def get_report_markdown(request: Request, rating: FoundRating) -> Response:
+async def get_report_markdown(request: Request, rating: FoundRating, here: Here) -> Response:
     """Read a rating as Markdown."""
-    return _report(request, rating, "markdown")
+    return await _report(request, here, rating, "markdown")
 
 
 @router.get("/{rating_id}/observations.csv", response_class=Response, operation_id="downloadEvidenceCsv")
@@ -110,31 +112,37 @@ async def compare_ratings(
     Both are ratings by association, which carry the distances that a posterior is drawn from again.
     """
     other = await found_rating(query.other, here, caller)
-    headers = _headers_of_comparison(rating, other)
+    headers = headers_of_both(rating, other)
     if none_match(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return json_response(await compared(rating, other), headers=headers)
 
 
-def _shown(request: Request, rating: StoredRating) -> Response:
-    headers = _headers(rating) | {"Content-Location": f"{router.prefix}/{rating.id}"}
+async def _shown(request: Request, here: Service, rating: StoredRating) -> Response:
+    aside = await _beside(here, rating)
+    headers = _headers(rating, aside) | {"Content-Location": f"{router.prefix}/{rating.id}"}
     if none_match(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    return json_response(rating.document, headers=headers)
+    return json_response(aside.shown_with(rating.shown), headers=headers)
 
 
-def _report(request: Request, rating: StoredRating, name: str) -> Response:
-    headers = _headers(rating)
+async def _report(request: Request, here: Service, rating: StoredRating, name: str) -> Response:
+    aside = await _beside(here, rating)
+    headers = _headers(rating, aside)
     if none_match(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    return report(name, rating.document, headers)
+    return report(name, aside.shown_with(rating.shown), headers)
 
 
-def _headers(rating: StoredRating) -> dict[str, str]:
+async def _beside(here: Service, rating: StoredRating) -> Beside:
+    return (await here.database.read(beside, [rating], here.methodologies.next))[rating.id]
+
+
+def _headers(rating: StoredRating, aside: Beside) -> dict[str, str]:
     """What every form of a rating carries: which one it is, when and by which methodology it was given."""
     audience = "private" if rating.visibility == "private" else "public"
     return {
-        "ETag": f'"{rating.id}"',
+        "ETag": f'"{rating.id}{_standing(rating)}{aside.tag}"',
         "Cache-Control": f"{audience}, max-age={FRESH_S}, stale-while-revalidate={STALE_S}",
         "Vary": "Authorization",
         "X-Assay-Rated-At": str(rating.document["rated_at"]),
@@ -142,8 +150,13 @@ def _headers(rating: StoredRating) -> dict[str, str]:
     }
 
 
-def _headers_of_comparison(before: StoredRating, after: StoredRating) -> dict[str, str]:
-    """Name a comparison by its ratings and the engine that draws it; who may not see one may not see the other."""
+def _standing(rating: StoredRating) -> str:
+    """Name, within an entity tag, what may have changed since the rating was sealed."""
+    return f"-{rating.visibility}" + ("" if rating.withdrawn_at is None else "-withdrawn")
+
+
+def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]:
+    """Name a comparison by its two ratings and the engine that draws it; who may not see one may not see the other."""
     audience = "private" if "private" in {before.visibility, after.visibility} else "public"
     return {
         "ETag": f'"{before.id}-{after.id}-{assay.__version__}"',

@@ -8,13 +8,21 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
 from service.answer import Answer
 from service.auth import Reader, TargetWriter
+from service.chains import with_links
 from service.conditional import none_match
 from service.context import Here, Service
 from service.errors import located
 from service.examples import TARGETS
 from service.filling import check_uploaded
 from service.idempotency import Repeat, once
-from service.orders import OrderedTarget, check_target, of_saved, open_secret, probe_order
+from service.orders import (
+    OrderedTarget,
+    check_target,
+    of_saved,
+    open_secret,
+    probe_order,
+    with_described_links,
+)
 from service.pagination import Page, PageQuery, link_next
 from service.prefer import Wait
 from service.problems import not_found
@@ -35,10 +43,11 @@ Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
 async def save_target(body: Description, here: Here, caller: TargetWriter, repeat: Repeat) -> Response:
     """Save a target, so that jobs can name it and its secret is sent only once."""
     with located():
-        check_target(here, OrderedTarget(body.descriptor(), body.plain_secret()))
-        await check_uploaded(here, caller.tenant, body.descriptor())
+        described = await with_links(here, caller.tenant, body.descriptor())
+        check_target(here, OrderedTarget(described, body.plain_secret()))
+        await check_uploaded(here, caller.tenant, described)
     target_id = new_id("tgt")
-    new = _new_target(here, body, caller.tenant, target_id)
+    new = _new_target(here, body, described, caller.tenant, target_id)
 
     def add(c: Any) -> Answer:
         saved = targets.add(c, new)
@@ -97,9 +106,10 @@ async def replace_target(body: Description, row: OwnTarget, here: Here, caller: 
     keep = "secret" not in body.model_fields_set
     secret = open_secret(here, row) if keep else body.plain_secret()
     with located():
-        check_target(here, OrderedTarget(body.descriptor(), secret))
-        await check_uploaded(here, caller.tenant, body.descriptor())
-    new = _new_target(here, body, caller.tenant, row.id)
+        described = await with_links(here, caller.tenant, body.descriptor())
+        check_target(here, OrderedTarget(described, secret))
+        await check_uploaded(here, caller.tenant, described)
+    new = _new_target(here, body, described, caller.tenant, row.id)
     replaced = await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep)
     if replaced is None:
         raise not_found("target", row.id)
@@ -128,8 +138,8 @@ async def probe_target(
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
     """
-    target = of_saved(here, row)
     with located():
+        target = await with_described_links(here, caller, of_saved(here, row))
         check_target(here, target)
     order = probe_order(here, caller, target)
     answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
@@ -138,10 +148,12 @@ async def probe_target(
     return answer
 
 
-def _new_target(here: Service, body: TargetDescription, tenant: str, target_id: str) -> NewTarget:
+def _new_target(
+    here: Service, body: TargetDescription, described: dict[str, Any], tenant: str, target_id: str
+) -> NewTarget:
     plain = body.plain_secret()
     sealed = None if plain is None else here.vault.seal(plain, tenant=tenant, target=target_id, field="secret")
-    return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **body.descriptor())
+    return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)
 
 
 def _etag(row: StoredTarget) -> str:

@@ -65,7 +65,7 @@ class JobView(Told):
     """A job and how far it has come."""
 
     id: str
-    kind: Literal["rating", "probe"]
+    kind: Literal["rating", "probe", "rerate", "challenge"]
     status: Status
     stage: str
     """What it is doing, in a word."""
@@ -92,14 +92,15 @@ class JobView(Told):
     """The target as it was when the job was made, without its secret."""
     target_id: str | None
     experiment: dict[str, Any] | None
-    """The full specification, with defaults filled in; null for a probe."""
+    """The full specification, with defaults filled in; null for a probe. Of a re-rating which rating and version, of
+    a challenge which domain."""
     seed: int
     visibility: Visibility
     max_calls: int
     callback_url: str | None
     rating: RatingLink | None
     result: Any
-    """What a probe found; null for a rating."""
+    """What a probe, a re-rating or a challenge found; null for a rating."""
     error: dict[str, Any] | None
     """Why it failed: a problem document."""
     links: dict[str, str]

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from service.pagination import PageQuery
+from service.schemas.domains import ReplyView
 from service.schemas.values import Instant, LetterName, Told, Visibility
+from store.ratings import State
 
 
 class IntervalView(Told):
@@ -72,6 +74,13 @@ class NextMethodology(Told):
     letter: str | None
 
 
+class WithdrawnView(Told):
+    """That a rating no longer stands."""
+
+    at: Instant
+    reason: str
+
+
 class RatingView(Told):
     """A rating. It never changes."""
 
@@ -100,7 +109,11 @@ class RatingView(Told):
     rated_at: Instant
     expires_at: Instant
     visibility: Visibility
+    withdrawn: WithdrawnView | None
+    """When and why it was withdrawn; null while it stands."""
     next_methodology: NextMethodology
+    reply: ReplyView | None
+    """What the owner of the rated service says of it; beside the rating, and no part of what is sealed."""
 
 
 class RatingList(Told):
@@ -119,3 +132,6 @@ class RatingQuery(PageQuery):
     method: Annotated[str | None, Field(max_length=100)] = None
     letter: LetterName | None = None
     declared: bool | None = None
+    state: Annotated[
+        State, Field(description="Ratings that stand (expired or not), those that were withdrawn, or all.")
+    ] = "standing"

@@ -102,6 +102,42 @@ def shared_agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]
     one.stop()
 
 
+ELSEWHERE = """
+import sys
+
+def refuse(event, arguments):
+    if event.startswith("socket."):
+        raise OSError(f"a socket is used: {event} {arguments}")
+
+sys.addaudithook(refuse)
+from cli.main import main
+sys.argv[0] = "assay"
+main()
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run `assay` as on a machine that has nothing, and may not even make a socket."""
+    home = tmp_path / "elsewhere"
+    home.mkdir()
+    environment = {"HOME": str(home), "ASSAY_DATA_DIR": str(home / "none"), "PYTHONPATH": str(Path.cwd())}
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", ELSEWHERE, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60,
+            check=False,
+        )
+        assert list(home.iterdir()) == [], "nothing is left behind"
+        return done
+
+    return run
+
+
 @pytest.fixture
 def counted():
     """The context manager below, as a fixture: conftest modules are not imported by tests."""

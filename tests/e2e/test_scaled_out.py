@@ -7,11 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.request import urlopen
 
 import pytest
+from standardwebhooks import Webhook
 
 SHORT = {
     "ASSAY_LEASE_S": "2",
@@ -135,3 +138,34 @@ def test_a_worker_shows_the_numbers_of_its_children_and_ends_in_order(serve, wor
     assert left["status"] == "queued"
     work()
     assert agency.finished(slow["id"], 90)["attempt"] == 2
+
+
+def test_a_worker_of_its_own_tells_what_happened(serve, work, environment):
+    heard: list[tuple[dict[str, str], bytes]] = []
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as receiver:
+        threading.Thread(target=receiver.serve_forever, daemon=True).start()
+        one = serve(**environment)
+        work()
+        url = f"http://127.0.0.1:{receiver.server_port}"
+        made = one.agency.post("/v1/webhooks", {"url": f"{url}/hook"})
+        job = one.agency.post("/v1/jobs", request("http://127.0.0.1:1", 5) | {"callback_url": f"{url}/callback"})
+        one.finished(job["id"], 60)
+        deadline = time.monotonic() + 30
+        while len(heard) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        receiver.shutdown()
+    assert len(heard) == 2
+    headers, body = next(each for each in heard if each[0]["webhook-signature"].startswith("v1,"))
+    told = Webhook(made["secret"]).verify(body, headers)
+    assert (told["type"], told["data"]["job_id"]) == ("job.failed", job["id"])

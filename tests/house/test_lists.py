@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.catalog import attribute, attributes, construction, constructions
+from assay.methodology import shipped as methodologies
 from assay.methods import METHODS, method_name
 from assay.reports import FORMATS
 from assay.verdict import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
@@ -69,9 +70,19 @@ def test_every_attribute_names_its_source_and_has_a_template():
         assert any(construction(each).supports(one) for each in constructions())
 
 
-def test_the_methodology_page_is_frozen():
-    written = (ROOT / "docs" / "methodology" / f"{METHODOLOGY_VERSION}.md").read_bytes()
-    assert "sha256:" + hashlib.sha256(written).hexdigest() == METHODOLOGY_DIGEST
+@pytest.mark.parametrize("one", methodologies().versions, ids=lambda one: one.version)
+def test_every_page_of_the_methodology_is_frozen(one):
+    written = (ROOT / "assay" / "methodology" / f"{one.version}.md").read_bytes()
+    assert "sha256:" + hashlib.sha256(written).hexdigest() == one.digest
+    assert one.text.encode() == written
+    assert f"# Methodology {one.version}\n" in one.text
+    assert one.version in page("methodology/README.md")
+
+
+def test_ratings_are_made_under_the_current_methodology():
+    current = methodologies().current
+    assert (current.version, current.digest) == (METHODOLOGY_VERSION, METHODOLOGY_DIGEST)
+    assert set(current.methods) == {method_name(kind) for kind in METHODS}
 
 
 def test_decisions_are_short():

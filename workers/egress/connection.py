@@ -50,6 +50,8 @@ class Connection(asyncio.Protocol):
         Host (and port) for messages.
     response_cap : int
         Most bytes of body that are read.
+    whole : bool
+        Whether an answer that is longer is refused, or else cut there and taken for what it is.
 
     Attributes
     ----------
@@ -59,9 +61,9 @@ class Connection(asyncio.Protocol):
         When the last answer was complete, by the loop's clock.
     """
 
-    def __init__(self, name: str, response_cap: int) -> None:
+    def __init__(self, name: str, response_cap: int, *, whole: bool = True) -> None:
         self.reusable, self.idle_since = False, 0.0
-        self._name, self._cap = name, response_cap
+        self._name, self._cap, self._whole = name, response_cap, whole
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEADER_CAP)
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[Received] | None = None
@@ -147,6 +149,9 @@ class Connection(asyncio.Protocol):
             if isinstance(event, h11.Data):
                 self._body += event.data
                 if len(self._body) > self._cap:
+                    if not self._whole:
+                        self._stop_early()
+                        return
                     raise CallFailed("too-large", f"{self._name} sent more than {self._cap:,} bytes")
             elif isinstance(event, h11.Response):
                 self._take_head(event)
@@ -163,11 +168,11 @@ class Connection(asyncio.Protocol):
             # two readers could see two different ends (RFC 9112, section 6.3): one answer smuggled behind another
             raise CallFailed("garbage", f"{self._name} gave its answer two lengths (Content-Length and chunks)")
         for name, value in head.headers:
-            if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
+            if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity") and self._whole:
                 raise CallFailed(
                     "encoded-body", f"{self._name} compressed its answer although it was asked not to; turn that off"
                 )
-            if name == b"content-length" and int(value) > self._cap:
+            if name == b"content-length" and int(value) > self._cap and self._whole:
                 raise CallFailed("too-large", f"{self._name} announced more than {self._cap:,} bytes")
         self._head = head
 
@@ -183,6 +188,13 @@ class Connection(asyncio.Protocol):
         elif self._transport is not None:
             self._transport.close()
         self._answer.set_result(Received(head.status_code, list(head.headers), bytes(self._body)))
+
+    def _stop_early(self) -> None:
+        """Answer with what has come, and hear no more."""
+        if self._head is not None and self._answer is not None:
+            body = bytes(self._body[: self._cap])
+            self._answer.set_result(Received(self._head.status_code, list(self._head.headers), body))
+        self.abort()
 
     def _fail(self, failure: Exception) -> None:
         if self._answer is not None and not self._answer.done():

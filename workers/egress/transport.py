@@ -57,6 +57,8 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         What the operator allows beside public addresses.
     response_cap : int
         Most bytes of body that are read.
+    whole : bool
+        Whether an answer that is longer is refused, or else cut there and taken for what it is.
     resolve, dial : callable
         How names become addresses and addresses connections.
     trust : SSLContext, optional
@@ -68,12 +70,13 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         allow: Sequence[Network],
         *,
         response_cap: int,
+        whole: bool = True,
         resolve: Resolve = resolve,
         dial: Dial = dial,
         trust: ssl.SSLContext | None = None,
     ) -> None:
         self._guard = Guard(tuple(allow), resolve)
-        self._cap, self._dial, self._trust = response_cap, dial, trust
+        self._cap, self._whole, self._dial, self._trust = response_cap, whole, dial, trust
         self._kept: dict[Place, list[Connection]] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -151,7 +154,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         return await self._connect_to(place, addresses[-1])
 
     async def _connect_to(self, place: Place, address: Address) -> Connection:
-        connection = Connection(str(place), self._cap)
+        connection = Connection(str(place), self._cap, whole=self._whole)
         tls = self._tls() if place.scheme == "https" else None
         host = place.host if tls else None
         failure: CallFailed | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -20,6 +20,7 @@ from workers.egress import Egress, Network, refuse_url
 from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.apertium import Apertium
 from workers.targets.azure import Azure
+from workers.targets.chain import Chain, ChainSettings, Link, fields_of, tightened
 from workers.targets.custom import Custom
 from workers.targets.deep_translator import DeepTranslator
 from workers.targets.deepl import DeepL
@@ -51,6 +52,7 @@ PROTOCOLS: tuple[type[Adapter], ...] = (
     Mlflow,
     Uploaded,
     Custom,
+    Chain,
 )
 """The one list of protocols."""
 
@@ -200,6 +202,49 @@ def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, 
             "the operator of this service does not allow scraped translators; use the protocol of the service itself",
             "protocol",
         )
+    if target.protocol == Chain.protocol:
+        for place, link in enumerate(_links(target)):
+            _check_link(link, f"settings.links.{place}", allow)
+
+
+def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
+    """Refuse a link that could not be asked; its secret, if it has one, is kept with its saved target."""
+    fields = fields_of(link) if link.id is not None else {**fields_of(link), "secret": None}
+    try:
+        adapter = adapter_type(link.protocol)
+        if link.protocol in {Chain.protocol, Uploaded.protocol} or not adapter.reproducible:
+            raise SpecificationError(
+                f"{link.protocol} cannot be a link of a chain; name services that are called themselves", "protocol"
+            )
+        check_target(fields, allow)
+    except SpecificationError as refused:
+        hint = "; save it as a target and name its id" if refused.field == "secret" else ""
+        raise SpecificationError(f"{refused}{hint}", f"{where}.{refused.field}") from None
+
+
+def _links(target: Target) -> Sequence[Link]:
+    settings: ChainSettings = read_fields(ChainSettings, target.settings, "settings")
+    return settings.links
+
+
+def _link_target(link: Link, secrets: Mapping[str, str]) -> Target:
+    return read_target(fields_of(link), None if link.id is None else secrets.get(link.id))
+
+
+def address_of(target: Target) -> str:
+    """Say where a target is: its address, those of a chain's links, or its protocol where that knows the way."""
+    if target.protocol == Chain.protocol:
+        return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _links(target))])
+    return target.base_url or target.protocol
+
+
+def keep_to_links(target: Target) -> Target:
+    """Narrow the limits of a chain to those of its links; another target stays as it is."""
+    if target.protocol != Chain.protocol:
+        return target
+    settings: ChainSettings = read_fields(ChainSettings, target.settings, "settings")
+    links = [_link_target(link, target.link_secrets) for link in settings.links]
+    return replace(target, limits=tightened(target, links, settings.paths))
 
 
 def connect(target: Target, egress: Egress) -> Adapter:
@@ -213,7 +258,11 @@ def connect(target: Target, egress: Egress) -> Adapter:
         ``unsupported``, if the operator does not allow the protocol.
     """
     made: Any = adapter_type(target.protocol)
-    adapter: Adapter = made(target, read_fields(made.settings_type, target.settings, "settings"), egress)
+    settings = read_fields(made.settings_type, target.settings, "settings")
+    if made is Chain:
+        links = [connect(_link_target(link, target.link_secrets), egress) for link in settings.links]
+        return Chain(target, settings, links)
+    adapter: Adapter = made(target, settings, egress)
     return adapter
 
 
@@ -251,8 +300,10 @@ __all__ = [
     "ProtocolInfo",
     "Target",
     "adapter_type",
+    "address_of",
     "check_target",
     "connect",
+    "keep_to_links",
     "protocols",
     "read_target",
 ]

@@ -75,6 +75,8 @@ class Target:
         The key it wants. Never shown.
     limits : Limits
         How hard it may be worked.
+    link_secrets : mapping
+        The keys that the links of a chain want, by the id of their saved target. Never shown.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Target:
     settings: Mapping[str, Any] = field(default_factory=dict)
     secret: str | None = field(default=None, repr=False)
     limits: Limits = field(default_factory=Limits)
+    link_secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Adapter(Protocol):

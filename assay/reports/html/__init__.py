@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.reports import outline
 from assay.reports.html.component import component_section
 from assay.reports.html.page import page
 from assay.reports.html.sections import (
@@ -18,6 +19,7 @@ from assay.reports.html.sections import (
     provenance_section,
     published_section,
     reached_section,
+    reply_section,
     verify_section,
 )
 from assay.reports.markup import join, tag
@@ -34,6 +36,7 @@ def render(document: Mapping[str, Any]) -> str:
     parts = [component_section(one, rating, opened=one.number in opened) for one in rating.components]
     sections = {
         "meaning": ("What it means", meaning_section(rating)),
+        "reply": (outline.REPLY, reply_section(rating)),
         "reached": ("How the letter was reached", reached_section(rating)),
         "overview": ("Every part at a glance", overview_section(rating)),
         "parts": ("Part by part" if len(parts) > 1 else "In detail", join(*parts)),

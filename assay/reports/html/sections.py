@@ -39,6 +39,15 @@ def meaning_section(rating: RatingView) -> Markup:
     )
 
 
+def reply_section(rating: RatingView) -> Markup | None:
+    """What the owner of the service says, as plain text; nothing where nobody replied."""
+    if rating.reply is None:
+        return None
+    said = [tag("p", foreign(each)) for each in rating.reply.paragraphs]
+    link = None if rating.reply.link is None else tag("p", foreign(rating.reply.link))
+    return join(tag("blockquote", *said), link, paragraphs(outline.reply_sentence(rating.reply)))
+
+
 def reached_section(rating: RatingView) -> Markup:
     """The two steps and the probabilities."""
     drawn = {

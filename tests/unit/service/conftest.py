@@ -73,9 +73,9 @@ class LittleDesk:
         if "model" in target["settings"] and not isinstance(target["settings"]["model"], str):
             raise SpecificationError("model must be text", "settings.model")
 
-    def check_callback(self, url: str) -> None:
+    def check_callback(self, url: str, field: str = "callback_url") -> None:
         if "private" in url:
-            raise SpecificationError(f"{url} leads to a private address", "callback_url")
+            raise SpecificationError(f"{url} leads to a private address", field)
 
 
 @dataclass
@@ -241,7 +241,7 @@ def anyio_backend() -> str:
 def settings(tmp_path: Path, migrated: Path) -> Settings:
     shutil.copy(migrated, tmp_path / "assay.db")
     # tests turn the worker by hand and look at once; the cache has tests of its own
-    return Settings(data_dir=tmp_path, auth="none", status_cache_s=0)
+    return Settings(data_dir=tmp_path, auth="none", status_cache_s=0, badge_cache_s=0)
 
 
 @pytest.fixture

@@ -76,6 +76,8 @@ class World:
         "saveTarget": examples.TARGETS["libretranslate"]["value"],
         "replaceTarget": examples.TARGETS["libretranslate"]["value"],
         "createKey": examples.KEYS["importer"]["value"],
+        "createWebhook": examples.WEBHOOKS["changes"]["value"],
+        "replaceWebhook": examples.WEBHOOKS["changes"]["value"],
         "createSpecification": examples.SPECIFICATIONS["choices"]["value"],
         "addSpecificationVersion": examples.SPECIFICATIONS["choices"]["value"],
     }
@@ -108,7 +110,11 @@ async def build(serve, settings, worker, request_body):
         table = {"purpose": "table", "name": "T"}
         csv = {"Content-Type": "text/csv"}
         upload = (await client.post("/v1/uploads", params=table, content=b"age\n41\n", headers=csv)).json()
+        ids["seq"] = "1"  # an observation's number
         ids |= {"upload_id": upload["id"], "specification_name": specification["name"], "version": "1"}
+        webhook = (await client.post("/v1/webhooks", json=World.BODIES["createWebhook"])).json()
+        ping = (await client.post(f"{webhook['links']['self']}/ping")).json()
+        ids |= {"webhook_id": webhook["id"], "delivery_id": ping["id"]}
         document = (await client.get("/openapi.json")).json()
         return World(client, operations_of(document), document, ids | {"name": "round-trip", "code": "not-found"})
 
@@ -460,7 +466,7 @@ async def test_no_operation_finds_what_another_tenant_has(build, worker, request
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
     tried = 0
     for one in world.operations:
-        if any(f"{{{name}}}" in one.path for name in ("job_id", "target_id", "key_id", "rating_id")):
+        if any(f"{{{name}}}" in one.path for name in ("job_id", "target_id", "key_id", "rating_id", "webhook_id")):
             answer = await world.send(one, json=world.body(one), headers=theirs)
             assert refused(one, answer, "another tenant's")["code"] == "not-found"
             assert all(value not in answer.json()["detail"] for value in ("mine", "5000"))
@@ -474,6 +480,7 @@ async def test_no_operation_that_needs_a_key_answers_without_a_good_one(build, w
     await world.client.delete(f"/v1/keys/{revoked['id']}")
     garbled = revoked["key"][:-1] + ("0" if revoked["key"][-1] != "0" else "1")
     without_scopes = worker.make_key("default", "webhooks:write")
+    webhooks_need_another = {"webhooks": worker.make_key("default", "jobs:write")}
     secured = [one for one in world.operations if one.needs_key]
     assert len(secured) >= 15
     for one in secured:
@@ -481,7 +488,7 @@ async def test_no_operation_that_needs_a_key_answers_without_a_good_one(build, w
             ("", 401, "key-invalid"),
             (garbled, 401, "key-invalid"),
             (revoked["key"], 401, "key-invalid"),
-            (without_scopes, 403, "scope-missing"),
+            (webhooks_need_another.get(one.written["tags"][0], without_scopes), 403, "scope-missing"),
         ):
             answer = await world.send(one, json=world.body(one), headers={"Authorization": f"Bearer {key}"})
             assert (answer.status_code, refused(one, answer, key)["code"]) == (status, code), one.name

@@ -195,6 +195,7 @@ def test_every_setting_but_a_model_or_an_upload_has_a_default():
         "ollama": ["model"],
         "kserve": ["model"],
         "uploaded": ["upload"],
+        "chain": ["links"],
     }
 
 

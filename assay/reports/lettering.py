@@ -1,0 +1,50 @@
+"""How wide a text is in Helvetica and the fonts that share its metrics (Arial, Liberation Sans).
+
+A badge is laid out before anybody has chosen a font for it. The widths are those of the Adobe Core 14
+AFM files; a reader's other font is squeezed into the same space by SVG's ``textLength``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Advance widths in 1/1000 em, from the space (32) to the tilde (126)
+REGULAR = (
+    *(278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278),  # space to /
+    *(556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556),  # 0 to ?
+    *(1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778),  # @ to O
+    *(667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556),  # P to _
+    *(333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556),  # ` to o
+    *(556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584),  # p to ~
+)
+BOLD = (
+    *(278, 333, 474, 556, 556, 889, 722, 238, 333, 333, 389, 584, 278, 333, 278, 278),
+    *(556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 333, 333, 584, 584, 584, 611),
+    *(975, 722, 722, 722, 722, 667, 611, 778, 722, 278, 556, 722, 611, 833, 722, 778),
+    *(667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 333, 278, 333, 584, 556),
+    *(333, 556, 611, 556, 611, 556, 333, 611, 611, 278, 278, 556, 278, 889, 611, 611),
+    *(611, 611, 389, 556, 333, 611, 556, 778, 556, 556, 500, 389, 280, 389, 584),
+)
+FIRST = 32
+BEYOND = {"·": 278, "–": 556, "—": 1000, "…": 1000}
+"""Widths of what badges use beside ASCII, in either weight."""
+
+OTHER, WIDE = 600, 1000
+"""Taken for letters of other scripts, and for those that fill a square."""
+
+
+def length(text: str, size: float, *, bold: bool = False) -> float:
+    """Width of a line of text, in the unit of `size` (the height of the letters, one em)."""
+    widths = BOLD if bold else REGULAR
+    return size * sum(_advance(each, widths) for each in unicodedata.normalize("NFD", text)) / 1000
+
+
+def _advance(character: str, widths: tuple[int, ...]) -> int:
+    place = ord(character) - FIRST
+    if 0 <= place < len(widths):
+        return widths[place]
+    if character in BEYOND:
+        return BEYOND[character]
+    if unicodedata.combining(character):
+        return 0
+    return WIDE if unicodedata.east_asian_width(character) in "WF" else OTHER

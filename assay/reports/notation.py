@@ -1,0 +1,85 @@
+"""Writing values as JSON and as YAML, for files that others paste into theirs.
+
+Both take what JSON can hold. The YAML is a small part of the language on purpose: blocks, and texts
+in double quotes, so that versions 1.1 and 1.2 read the same: no bare ``no``, date or ``1.10``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+_NOT_PLAIN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""Words that YAML 1.1 takes for something else than a text."""
+
+# What YAML 1.2.2 (section 5.1) or one of its readers does not take as it is; and no markup for whoever pastes
+_ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
+
+def json_text(value: Any) -> str:
+    """Write indented JSON in ASCII that may stand in a ``script`` element (it holds no ``<``).
+
+    Raises
+    ------
+    ValueError
+        If the value holds NaN or an infinity.
+    """
+    return json.dumps(value, indent=2, allow_nan=False).replace("<", "\\u003c") + "\n"
+
+
+def yaml_text(value: Mapping[str, Any]) -> str:
+    """Write an object as a YAML document.
+
+    Raises
+    ------
+    ValueError
+        If the value holds NaN or an infinity.
+    """
+    return "\n".join(_lines(value)) + "\n"
+
+
+def _lines(value: Any) -> Iterator[str]:
+    """Write a value that takes lines of its own, without indentation."""
+    if isinstance(value, Mapping) and value:
+        for key, each in value.items():
+            yield from _under(f"{_key(str(key))}:", each)
+    elif isinstance(value, Sequence) and not isinstance(value, str) and value:
+        for each in value:
+            first, *rest = _lines(each)
+            yield f"- {first}"
+            yield from (f"  {line}" for line in rest)
+    else:
+        yield _scalar(value)
+
+
+def _under(head: str, value: Any) -> Iterator[str]:
+    lines = list(_lines(value))
+    if len(lines) == 1 and not (isinstance(value, Mapping | list | tuple) and value):
+        yield f"{head} {lines[0]}"
+        return
+    yield head
+    yield from (f"  {line}" for line in lines)
+
+
+def _key(name: str) -> str:
+    plain = _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_PLAIN
+    return name if plain else _quoted(name)
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, Mapping):
+        return "{}"
+    if isinstance(value, Sequence):
+        return "[]"
+    return json.dumps(value, allow_nan=False)
+
+
+def _quoted(text: str) -> str:
+    written = json.dumps(_HALF_PAIR.sub("\ufffd", text), ensure_ascii=False)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

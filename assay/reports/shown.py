@@ -1,0 +1,232 @@
+"""What others show of a rating: one reading of the stored document, at one moment, for every embed.
+
+A badge in a README, a field in a catalog and a line in a model card all say the same thing: what was
+found, of whom, when, by which rules, and whether it still stands. It is read here once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from assay.model import Letter
+from assay.reports import parts
+
+FACE = (
+    *("id", "letter", "declared", "probabilities", "attribute", "method"),
+    *("target", "methodology", "rated_at", "expires_at"),
+)
+"""Fields of a document that are shown elsewhere."""
+
+
+def face(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out of a document what no embed shows: most of it, for whoever keeps many."""
+    return {field: document[field] for field in FACE if field in document}
+
+
+class State(StrEnum):
+    """Whether there is a rating to rely on."""
+
+    RATED = "rated"
+    INCONCLUSIVE = "inconclusive"
+    UNMEASURED = "unmeasured"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    UNRATED = "unrated"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A rating as it is shown elsewhere, or that there is none.
+
+    Attributes
+    ----------
+    document : mapping or None
+        The stored rating. ``None``: none was published, or none that may be seen; the two look alike.
+    now : datetime
+        The moment it is shown at, with its time zone; ages and expiry are counted from it.
+    base_url : str
+        How the world reaches the service, without a slash at its end.
+    visibility : str
+        ``private``, ``unlisted`` or ``public``.
+    withdrawn : bool
+        Whether the agency has taken it back.
+    """
+
+    document: Mapping[str, Any] | None
+    now: datetime
+    base_url: str
+    visibility: str = "private"
+    withdrawn: bool = False
+
+    # ------------------------------------------------------------------------ what was found
+    @property
+    def state(self) -> State:
+        """What a reader must know before the letter."""
+        if self.document is None:
+            return State.UNRATED
+        if self.withdrawn:
+            return State.WITHDRAWN
+        if self.expires_at is not None and self.expires_at <= self.now:
+            return State.EXPIRED
+        if self.letter is None:
+            return State.UNMEASURED
+        return State.RATED if self.declared else State.INCONCLUSIVE
+
+    @cached_property
+    def letter(self) -> Letter | None:
+        """The letter, or the likeliest one; none of a rating that was withdrawn, so that nobody takes it up."""
+        written = self._text("letter")
+        return Letter(written) if written in set(Letter) and not self.withdrawn else None
+
+    @property
+    def declared(self) -> bool:
+        """Whether the evidence was enough for the letter."""
+        return self.letter is not None and self._document.get("declared") is True
+
+    @property
+    def probability(self) -> float | None:
+        """How probable the letter is, in [0, 1]."""
+        if self.letter is None:
+            return None
+        return parts.number(parts.mapping(self._document, "probabilities"), self.letter.value)
+
+    @property
+    def message(self) -> str:
+        """The finding in a few words: ``DSBS``, ``inconclusive, leaning DSBS``, ``expired, was DSBS``."""
+        match self.state:
+            case State.RATED:
+                return str(self.letter)
+            case State.INCONCLUSIVE:
+                return f"inconclusive, leaning {self.letter}"
+            case State.UNMEASURED:
+                return "inconclusive, nothing measured"
+            case State.EXPIRED if self.letter is not None:
+                return f"expired, was {self.letter if self.declared else f'leaning {self.letter}'}"
+            case state:
+                return state.value
+
+    # ------------------------------------------------------------------------ of whom, by which rules
+    @property
+    def id(self) -> str | None:
+        """Name of the rating."""
+        return self._text("id")
+
+    @property
+    def attribute(self) -> str | None:
+        """What it was looked at for."""
+        return self._text("attribute")
+
+    @property
+    def method(self) -> str | None:
+        """How."""
+        return self._text("method")
+
+    @property
+    def subject(self) -> str:
+        """What the letter is about, in two or three words."""
+        return f"{self.attribute} bias" if self.attribute else "bias rating"
+
+    @property
+    def target(self) -> str:
+        """Name of the service."""
+        return self._of_target("name") or self._of_target("url") or "unnamed service"
+
+    @property
+    def target_url(self) -> str | None:
+        """Address of the service, where it has one."""
+        return self._of_target("url")
+
+    @property
+    def kind(self) -> str | None:
+        """What the service does."""
+        return self._of_target("kind")
+
+    @property
+    def methodology(self) -> str | None:
+        """Version of the rules."""
+        return parts.text(parts.mapping(self._document, "methodology"), "version")
+
+    # ------------------------------------------------------------------------ when
+    @cached_property
+    def rated_at(self) -> datetime | None:
+        """When it was rated."""
+        return _moment(self._text("rated_at"))
+
+    @cached_property
+    def expires_at(self) -> datetime | None:
+        """Until when it holds."""
+        return _moment(self._text("expires_at"))
+
+    @property
+    def rated_on(self) -> date | None:
+        """Day of the rating, in UTC."""
+        return None if self.rated_at is None else self.rated_at.date()
+
+    @property
+    def age_days(self) -> int | None:
+        """Days since that day, by the calendar in UTC; a clock that is behind makes none negative."""
+        if self.rated_on is None:
+            return None
+        return max(0, (self.now.astimezone(UTC).date() - self.rated_on).days)
+
+    # ------------------------------------------------------------------------ where
+    def address(self, file: str = "") -> str | None:
+        """Address of the rating, or of one of its forms; ``None`` where there is no rating."""
+        if self.id is None:
+            return None
+        return "/".join([self.base_url, "v1", "ratings", quote(self.id, safe=""), *([file] if file else [])])
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """Everything above as one flat object of JSON values, for machines; the same in every embed."""
+        return {
+            "status": self.state.value,
+            "summary": self.message,
+            "letter": None if self.letter is None else self.letter.value,
+            "declared": self.declared,
+            "probability": self.probability,
+            "attribute": self.attribute,
+            "method": self.method,
+            "rated_at": _written(self.rated_at),
+            "expires_at": _written(self.expires_at),
+            "methodology": self.methodology,
+            "rating": self.address(),
+            "report": self.address("report.html"),
+            "badge": self.address("badge.svg"),
+        }
+
+    @property
+    def known_facts(self) -> Mapping[str, Any]:
+        """The facts that are not ``None``."""
+        return {name: value for name, value in self.facts.items() if value is not None}
+
+    @property
+    def _document(self) -> Mapping[str, Any]:
+        return self.document or {}
+
+    def _text(self, key: str) -> str | None:
+        return parts.text(self._document, key)
+
+    def _of_target(self, key: str) -> str | None:
+        return parts.text(parts.mapping(self._document, "target"), key)
+
+
+def _moment(written: str | None) -> datetime | None:
+    """Read an ISO 8601 time; one without a zone is UTC, what is none is absent."""
+    if written is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(written)
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _written(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")

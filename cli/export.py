@@ -1,0 +1,54 @@
+"""`assay rate --export`: the evidence of a rating that was made here, as a file for `assay verify`.
+
+It is not signed: the agency that made it existed for this one rating, and a key of its own would
+prove nothing. The file shows that it is whole; whoever wrote it could have written another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.errors import SpecificationError
+from assay.export import ExportWriter
+from assay.model import Observation
+from assay.unrolling import Unrolling
+from store import observations
+from store.database import Database
+from store.ratings import StoredRating
+from store.specification import parse_method
+
+ROWS_A_READ = 500
+
+
+def check_export(file: Path) -> None:
+    """Find out before the rating, which may take hours, whether its export can be written.
+
+    Raises
+    ------
+    SpecificationError
+        If there is no such folder.
+    """
+    if not file.parent.is_dir():
+        raise SpecificationError(f"there is no folder {file.parent} for the export; make it first")
+
+
+def write_export(database: Database, rating: StoredRating, file: Path) -> None:
+    """Write a rating and its evidence into one file, sealed by nobody."""
+    writer = ExportWriter()
+    with file.open("wb") as written:
+        written.write(writer.opening(rating.shown))
+        for each in _leaves(database, rating):
+            written.write(writer.observation(each.as_json()))
+        written.write(writer.closing({}))
+
+
+def _leaves(database: Database, rating: StoredRating) -> Iterator[Observation]:
+    with database.read() as connection:
+        recorded = observations.count(connection, rating.job_id)
+        unrolling = Unrolling(parse_method(rating.document["experiment"]), int(rating.document["seed"]), recorded)
+        while batch := unrolling.advance():
+            for start in range(0, len(batch), ROWS_A_READ):
+                some = batch[start : start + ROWS_A_READ]
+                found = observations.recall(connection, rating.job_id, [probe.unit for probe in some])
+                yield from unrolling.accept(some, found)

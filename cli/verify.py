@@ -1,0 +1,221 @@
+"""`assay verify`: check an export, a certificate or a proof, offline.
+
+Every digest is computed again and every signature held against a key. Without keys of your own, those
+that a file brings along are used: that shows that the file is whole, and not yet who wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rich.console import Console
+from rich.markup import escape
+
+from assay.dsse import Opened, opened
+from assay.errors import CertificateError, RecordError, SpecificationError
+from assay.export import LONGEST_LINE, Export, read_export
+from assay.jwks import read_jwks
+from assay.methodology import shipped
+from assay.model import Observation
+from assay.rerating import rerate
+from assay.statement import RATING
+from assay.verification import (
+    Check,
+    check_evidence,
+    check_proof,
+    check_replay,
+    check_seal,
+    check_signature,
+    check_statements,
+    stated_in,
+)
+from store.signing import is_signature
+from store.specification import parse_method
+
+console = Console(highlight=False, soft_wrap=True)
+
+MOST_BYTES = 16 * 2**20
+"""Of a key set, a certificate or a proof; an export may be of any size, and is read line by line."""
+
+
+class NotVerified(CertificateError):
+    """A file is not what was sealed."""
+
+    code = "not-verified"
+
+    def __init__(self, file: Path, wrong: Iterable[str]) -> None:
+        self.wrong = tuple(wrong)
+        super().__init__(f"{file} does not verify: {'; '.join(self.wrong)}")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Public keys by their thumbprints, and whether they came from somewhere else than the file."""
+
+    keys: Mapping[str, bytes]
+    trusted: bool
+
+    def made(self, key_id: str, signature: bytes, message: bytes) -> bool:
+        """Whether one of these keys made a signature."""
+        return key_id in self.keys and is_signature(self.keys[key_id], signature, message)
+
+
+def verify_file(file: Path, *, keys: Path | None, replay: bool) -> None:
+    """Check a file, and print what was found.
+
+    Parameters
+    ----------
+    file : Path
+        An export; or a certificate (``attestation.json``) or the proof of an observation, with `keys`.
+    keys : Path, optional
+        A JSON Web Key Set that is trusted, such as the agency's ``/.well-known/jwks.json``.
+    replay : bool
+        Also rate the recorded observations again and compare; only of an export.
+
+    Raises
+    ------
+    CertificateError
+        If anything is not as it was sealed: one sentence for all that differs.
+    SpecificationError
+        If a file cannot be read, or keys are needed and were not given.
+    """
+    trusted = None if keys is None else Keys(read_jwks(_json(keys)), trusted=True)
+    try:
+        content = file.open("rb")
+    except OSError as wrong:
+        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    differing = list[str]()
+    try:
+        with content:
+            for check in _checks(content, file, trusted, replay=replay):
+                _show(check)
+                differing += [check.wrong] if check.wrong is not None else []
+    except (CertificateError, RecordError) as broken:  # what was found before it is worth telling too
+        differing.append(str(broken))
+    if differing:
+        raise NotVerified(file, differing)
+    console.print(f"{escape(str(file))} is as it was sealed.")
+
+
+def _show(check: Check) -> None:
+    mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
+    console.print(f"{mark} {check.name:<24}{escape(check.wrong or check.found)}")
+
+
+def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool) -> Iterator[Check]:
+    document = _single(content)
+    if document is None:
+        content.seek(0)
+        yield from _export(read_export(_lines(content)), trusted, replay=replay)
+        return
+    if replay:
+        raise SpecificationError(f"{file} holds no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
+    if trusted is None:
+        raise SpecificationError(f"{file} brings no keys along; give the agency's with --keys FILE")
+    yield from _proof(document, trusted) if "attestation" in document else _certificate(opened(document), trusted)
+
+
+def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[Check]:
+    keys = trusted or Keys(read_jwks(export.keys) if export.keys["keys"] else {}, trusted=False)
+    if trusted is not None and not export.envelopes:
+        yield Check("signature", "nobody has signed it", "")
+    yield from check_statements(export.rating, export.envelopes, keys.made)
+    kept = deque(export.observations(), maxlen=None if replay else 0)  # to the file's end, where the seal is
+    evidence = check_evidence(export)
+    yield evidence
+    if replay and evidence.ok:
+        yield from check_replay(export.rating, _replayed(export.rating, map(_observation, kept)))
+    yield check_seal(export, keys.made)
+    yield Check("says", None, _face(export.rating))
+    _tell_trust(export, keys)
+
+
+def _replayed(rating: Mapping[str, Any], observations: Iterable[Observation]) -> dict[str, Any]:
+    """Rate the observations again, by the rules of the methodology that the rating names."""
+    experiment, methodology, seed = (rating.get(name) for name in ("experiment", "methodology", "seed"))
+    if not isinstance(experiment, dict) or not isinstance(methodology, dict) or type(seed) is not int:
+        raise CertificateError("the rating in the file lacks its experiment, its methodology or its seed")
+    version = shipped().named(str(methodology.get("version")))
+    return rerate(rating, parse_method(experiment), observations, version)
+
+
+def _observation(written: Mapping[str, Any]) -> Observation:
+    try:
+        return Observation.from_json(written)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise CertificateError("an observation in the file is not of a form that this version knows") from None
+
+
+def _lines(content: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(content.readline, LONGEST_LINE + 1), b"")
+
+
+def _single(content: BinaryIO) -> dict[str, Any] | None:
+    """Read a file that is one envelope or one proof; ``None`` where it is an export, or nothing we know."""
+    written = content.read(MOST_BYTES + 1)
+    try:
+        document = json.loads(written) if len(written) <= MOST_BYTES else None
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) and {"payload", "attestation"} & set(document) else None
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_bytes())
+    except OSError as wrong:
+        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    except (ValueError, RecursionError) as wrong:
+        raise SpecificationError(f"{file} is not JSON: {wrong}") from None
+
+
+def _certificate(envelope: Opened, keys: Keys) -> Iterator[Check]:
+    yield check_signature("signature", envelope, keys.made)
+    stated = stated_in(envelope)
+    yield Check("statement", None, str(stated.get("predicateType")))
+    console.print_json(json.dumps(stated))
+
+
+def _proof(document: Mapping[str, Any], keys: Keys) -> Iterator[Check]:
+    envelope = opened(document["attestation"])
+    yield check_signature("signature", envelope, keys.made)
+    stated = stated_in(envelope)
+    digest = stated["predicate"].get("evidence_digest") if stated.get("predicateType") == RATING else None
+    same = digest == document.get("evidence_digest")
+    said = f"the proof is for {document.get('evidence_digest')}, and the certificate states {digest}"
+    yield Check("evidence", None if same else said, str(digest))
+    yield check_proof(document)
+
+
+def _tell_trust(export: Export, keys: Keys) -> None:
+    if keys.trusted:
+        return
+    if not export.envelopes:
+        console.print("[yellow]Nobody has signed this export: it is whole, and anyone may have written it.[/yellow]")
+        return
+    console.print(
+        "[yellow]The key came with the file, so it shows that the file is whole and not who wrote it. "
+        "Compare its fingerprint with the agency's, or give the agency's key set with --keys:[/yellow]"
+    )
+    for key_id in sorted({each for envelope in export.envelopes for each in envelope.key_ids}):
+        console.print(f"  {escape(key_id)}")
+
+
+def _face(rating: Mapping[str, Any]) -> str:
+    target = rating.get("target") or {}
+    letter = rating.get("letter")
+    if letter is None:
+        letter = "unrated, for nothing could be measured"
+    elif not rating.get("declared"):
+        letter = f"inconclusive, leaning {letter}"
+    how = f"{rating.get('method')}, {rating.get('attribute')}"
+    when = f"rated {rating.get('rated_at')}, valid until {rating.get('expires_at')}"
+    withdrawn = rating.get("withdrawn")
+    since = f"; withdrawn {withdrawn.get('at')}: {withdrawn.get('reason')}" if isinstance(withdrawn, dict) else ""
+    return f"{rating.get('id')}: {target.get('name')} is {letter} ({how}); {when}{since}"

@@ -1,0 +1,59 @@
+"""``/v1/ratings/{id}/reply``: what the owner of the rated service says of its rating."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Request, Response
+
+from service.auth import TargetWriter
+from service.beside import Beside
+from service.conditional import none_match
+from service.context import Here
+from service.examples import REPLIES
+from service.problems import Problem, not_found
+from service.routes.ratings import FoundRating, found_rating
+from service.schemas.domains import ReplyRequest, ReplyView
+from service.strict_json import StrictRoute, json_response
+from store import replies
+from store.replies import OwnersReply
+
+router = APIRouter(prefix="/v1/ratings/{rating_id}/reply", tags=["replies"], route_class=StrictRoute)
+
+
+@router.get("", response_model=ReplyView, operation_id="getReply")
+async def get_reply(request: Request, rating: FoundRating, here: Here) -> Response:
+    """Read the reply to a rating; 404 if there is none."""
+    reply = await here.database.read(replies.find, rating.id)
+    if reply is None:
+        raise Problem("not-found", f"nobody has replied to {rating.id}")
+    headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
+    if none_match(request, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return json_response(ReplyView.of(reply), headers=headers)
+
+
+@router.put("", response_model=ReplyView, operation_id="putReply", response_description="Written.")
+async def put_reply(
+    rating_id: str, body: Annotated[ReplyRequest, Body(openapi_examples=REPLIES)], here: Here, caller: TargetWriter
+) -> Response:
+    """Reply to a rating of a service at a host that you have shown to be yours, whoever asked for the rating.
+
+    The reply is shown beside the rating and alters nothing of it. Writing again replaces it. The first one answers 201.
+    """
+    rating = await found_rating(rating_id, here, caller)
+    reply, new = await here.database.write(replies.put, rating, caller.tenant, body.text, body.link)
+    headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if new else {}
+    return json_response(ReplyView.of(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers})
+
+
+@router.delete("", status_code=204, operation_id="removeReply", response_description="Removed.")
+async def remove_reply(rating_id: str, here: Here, caller: TargetWriter) -> Response:
+    """Take your reply back."""
+    if not await here.database.write(replies.remove, rating_id, caller.tenant):
+        raise not_found("reply of yours to the rating", rating_id)
+    return Response(status_code=204)
+
+
+def _etag(reply: OwnersReply) -> str:
+    return f'"{reply.rating_id}{Beside(reply=reply).tag}"'

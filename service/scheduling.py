@@ -1,0 +1,87 @@
+"""How a schedule's request becomes ready-made jobs: checked now, written down at each run."""
+
+from __future__ import annotations
+
+from service.callers import Caller
+from service.context import Service
+from service.cooling import cooling_down
+from service.errors import located
+from service.orders import CROWDED_RETRY_S, Order, rating_order, resolve_target
+from service.planning import as_asked, plan_suite
+from service.problems import Problem
+from service.schemas.jobs import RatingRequest
+from service.schemas.suites import SuiteRequest
+from store.rhythm import Rhythm
+from store.schedules import Bounds, Orders, Ran, ready_made
+
+
+async def standing_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+    """Check a request as if it were made now, and keep what each run will write down.
+
+    Raises
+    ------
+    Problem
+        Pointing into the schedule's ``request``.
+    """
+    try:
+        with located("request"):
+            return await _orders(here, caller, request)
+    except Problem as problem:
+        raise _inside(problem, "/request") from None
+
+
+async def _orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+    if isinstance(request, SuiteRequest):
+        plan = await plan_suite(here, caller, request)
+        made = [ready_made(_without_secret(order).new) for _, order in plan.orders]
+        return Orders(plan.asked, made, [cell for cell, _ in plan.orders], [one.as_json() for one in plan.omitted])
+    target = await resolve_target(here, caller, request.target)
+    order = _without_secret(await rating_order(here, caller, request, target))
+    return Orders(as_asked(request), [ready_made(order.new)])
+
+
+def _without_secret(order: Order) -> Order:
+    """Refuse a secret that would have to be kept with the schedule: only saved targets keep theirs."""
+    if order.new.sealed_secret is not None:
+        detail = "a schedule keeps no secret; save the target with POST /v1/targets and name its id"
+        raise Problem("bad-specification", detail, errors=[{"pointer": "/target/secret", "detail": detail}])
+    return order
+
+
+def _inside(problem: Problem, prefix: str) -> Problem:
+    """Point into the request that a schedule holds."""
+    told = [
+        {**one, "pointer": one["pointer"] if one["pointer"].startswith(prefix) else prefix + one["pointer"]}
+        if "pointer" in one
+        else one
+        for one in problem.errors
+    ]
+    problem.errors = tuple(told)
+    return problem
+
+
+def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Rhythm:
+    """Read a rhythm that the operator allows.
+
+    Raises
+    ------
+    SpecificationError
+        Naming the field to mend.
+    """
+    rhythm = Rhythm(cron, interval_s)
+    rhythm.check(here.settings.shortest_schedule_s)
+    return rhythm
+
+
+def bounds_of(here: Service) -> Bounds:
+    """Say what the operator allows a run."""
+    return Bounds(here.settings.max_active_jobs, here.settings.cooldown_s)
+
+
+def refusal_of(ran: Ran) -> Problem:
+    """Say why a run that was asked for made nothing."""
+    if ran.code == "cooling-down":
+        return cooling_down(ran.rest_s)
+    if ran.code == "too-many-jobs":
+        return Problem("too-many-jobs", ran.failure, headers={"Retry-After": str(CROWDED_RETRY_S)})
+    return Problem("schedule-unfit", ran.failure)

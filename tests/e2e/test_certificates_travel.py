@@ -1,0 +1,89 @@
+"""A certificate leaves one machine and is checked on another: no network, no database, nothing but the file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ELSEWHERE = """
+import sys
+
+def refuse(event, arguments):
+    if event.startswith("socket."):
+        raise OSError(f"a socket is used: {event} {arguments}")
+
+sys.addaudithook(refuse)
+from cli.main import main
+sys.argv[0] = "assay"
+main()
+"""
+REQUEST = {
+    "experiment": {"method": "round-trip", "attribute": "gender", "languages": ["es"], "texts_per_block": 20},
+    "seed": 7,
+}
+
+
+def verify(home: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run `assay verify` as on a machine that has nothing, and may not even make a socket."""
+    home.mkdir(exist_ok=True)
+    environment = {"HOME": str(home), "ASSAY_DATA_DIR": str(home / "none"), "PYTHONPATH": str(Path.cwd())}
+    return subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, "verify", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+
+
+def download(agency: str, path: str, file: Path) -> Path:
+    with urllib.request.urlopen(agency + path) as answer:
+        file.write_bytes(answer.read())
+    return file
+
+
+@pytest.fixture(scope="module")
+def carried(shared_agency, services, tmp_path_factory) -> tuple[Path, Path, Path]:
+    """Rate a service at a running agency; take along the export, the keys and one observation's proof."""
+    target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": services.url("faithful")}
+    job = shared_agency.agency.post("/v1/jobs", {**REQUEST, "target": target})
+    rating = f"/v1/ratings/{shared_agency.finished(job['id'])['rating']['id']}"
+    agency, folder = f"http://127.0.0.1:{shared_agency.port}", tmp_path_factory.mktemp("carried")
+    export = download(agency, f"{rating}/export.jsonl", folder / "export.jsonl")
+    keys = download(agency, "/.well-known/jwks.json", folder / "jwks.json")
+    return export, keys, download(agency, f"{rating}/observations/5/proof", folder / "proof.json")
+
+
+def test_an_export_verifies_and_replays_where_there_is_nothing_but_the_file(carried, tmp_path):
+    export, keys, proof = carried
+    told = verify(tmp_path / "home", export, "--keys", keys, "--replay")
+    assert told.returncode == 0, told.stderr
+    assert "is as it was sealed" in told.stdout
+    assert "the same to the last bit" in told.stdout
+    assert list((tmp_path / "home").iterdir()) == [], "nothing is left behind either"
+    assert verify(tmp_path / "home", proof, "--keys", keys).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda content: content[:-100], "cut short"),
+        (lambda content: content[: len(content) // 2], "cut short"),
+        (lambda content: content.replace(b'"letter":"DSBS"', b'"letter":"UCS"', 1), "the rating digest is"),
+        (lambda content: content.replace(b"He ", b"She ", 1), "another digest"),
+    ],
+)
+def test_what_was_changed_on_the_way_is_one_clean_line(carried, tmp_path, change, said):
+    export, keys, _ = carried
+    changed = tmp_path / "changed.jsonl"
+    changed.write_bytes(change(export.read_bytes()))
+    told = verify(tmp_path / "home", changed, "--keys", keys)
+    assert told.returncode == 65
+    assert told.stderr.startswith("assay: ")
+    assert told.stderr.count("\n") == 1
+    assert said in told.stderr

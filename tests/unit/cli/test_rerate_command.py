@@ -1,0 +1,185 @@
+"""`assay rerate`: over a database, over an export, and what it says where there is nothing to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.document import rating_document
+from assay.errors import CertificateError, SpecificationError, UnknownName
+from assay.experiment import Session, generator
+from assay.export import ExportWriter
+from assay.methodology import Methodologies, shipped
+from assay.methods import RoundTrip
+from assay.model import Reply
+from assay.verdict import rate
+from cli.rerate import rerate_database, rerate_export
+from store import jobs, ratings, rerated
+from store.database import Database
+from store.jobs import LedgerEntry, NewJob
+from store.ratings import NewRating
+from store.settings import Settings
+from store.specification import dump_method
+
+METHOD = RoundTrip("gender")
+NEXT = replace(
+    shipped().current,
+    version="2.0.0",
+    digest="sha256:2",
+    status="next",
+    amend=lambda method: replace(method, delta=0.6),
+)
+WITH_NEXT = Methodologies((*shipped().versions, NEXT))
+
+
+def translate(probe) -> Reply:
+    """Translate there by a letter before each word, and back with "he" whoever it was."""
+    words = probe.ask.text.split(" ")
+    if probe.ask.source == "en":
+        return Reply(" ".join(f"x{word}" for word in words))
+    said = {"she": "he", "She": "He", "her": "his", "Her": "His", "herself": "himself"}
+    return Reply(" ".join(said.get(word.removeprefix("x"), word.removeprefix("x")) for word in words))
+
+
+@pytest.fixture(scope="module")
+def run():
+    """A rating's document with its record, in the order of the evidence."""
+    session, record = Session(METHOD.design(generator(7))), []
+    while session.finding is None:
+        record += session.unrecorded
+        for probe in session.missing:
+            record += session.accept(probe, translate(probe))
+        session.advance()
+    document = rating_document(
+        rate(session.finding),
+        experiment=dump_method(METHOD),
+        target={"name": "He", "kind": "translator", "protocol": "x", "url": "http://he", "digest": "sha256:0"},
+        seed=7,
+        calls=session.asked,
+        failed_calls=session.failed,
+        evidence_digest=session.evidence.head(),
+        visibility="private",
+    )
+    return document, record
+
+
+@pytest.fixture
+def kept(sqlite_url: str, tmp_path: Path, run):
+    """A database with that rating and its evidence; gives the settings, a door and the rating's id."""
+    document, record = run
+    new = NewJob(
+        tenant="acme",
+        kind="rating",
+        target_id=None,
+        target={"name": "He", "base_url": "http://he"},
+        sealed_secret=None,
+        experiment=document["experiment"],
+        request_digest="sha256:1",
+        seed=7,
+        visibility="private",
+        callback_url=None,
+        max_calls=1000,
+        deadline_s=600,
+        expected=120,
+        key_id=None,
+    )
+    rating = NewRating(
+        tenant="acme",
+        target_id=None,
+        target=document["target"],
+        method="round-trip",
+        attribute="gender",
+        letter=document["letter"],
+        declared=document["declared"],
+        visibility="private",
+        document=document,
+        methodology_version=document["methodology"]["version"],
+        request_digest="sha256:1",
+        valid_for_s=1000,
+    )
+    database = Database(sqlite_url)
+    with database.write() as c:
+        job = jobs.add(c, new)
+    with database.write() as c:
+        claim = jobs.claim(c, job.id, "hand")
+    with database.write() as c:
+        entries = [LedgerEntry(each, 1, 1) for each in record]
+        jobs.record(c, claim, entries, calls=len(entries), expected=120, stage="asking")
+        rating_id = jobs.finish(c, claim, rating, ())
+    yield Settings(data_dir=tmp_path, database_url=sqlite_url), database, rating_id
+    database.close()
+
+
+@pytest.fixture
+def exported(tmp_path: Path, run) -> Path:
+    """The same as a file that nobody signed."""
+    document, record = run
+    writer, file = ExportWriter(), tmp_path / "export.jsonl"
+    parts = [writer.opening(document | {"id": "rat_1"}), *(writer.observation(each.as_json()) for each in record)]
+    file.write_bytes(b"".join([*parts, writer.closing({})]))
+    return file
+
+
+def test_every_rating_that_lacks_the_version_gets_its_letter_kept_and_told(kept, capsys):
+    settings, database, rating_id = kept
+    assert rerate_database(settings, "2.0.0", [], WITH_NEXT) == 0
+    told = capsys.readouterr().out
+    assert rating_id in told
+    assert "BS" in told
+    assert "UCS" in told
+    with database.read() as c:
+        (one,) = rerated.of_rating(c, rating_id)
+        assert ratings.find(c, rating_id, "acme").letter == "BS"
+    assert (one.methodology_version, one.letter) == ("2.0.0", "UCS")
+
+
+def test_what_has_its_letter_is_not_computed_again_unless_it_is_named(kept, capsys):
+    settings, _, rating_id = kept
+    rerate_database(settings, "1.0.0", [])
+    capsys.readouterr()
+    assert rerate_database(settings, "1.0.0", []) == 0
+    assert rating_id not in capsys.readouterr().out
+    assert rerate_database(settings, "1.0.0", [rating_id]) == 0
+    assert rating_id in capsys.readouterr().out
+
+
+def test_evidence_that_does_not_hold_what_a_version_asks_is_told_with_69(kept, capsys):
+    settings, database, rating_id = kept
+    longer = replace(NEXT, amend=lambda method: replace(method, texts_per_block=40))
+    assert rerate_database(settings, "2.0.0", [], Methodologies((*shipped().versions, longer))) == 69
+    assert "could not be rated again" in capsys.readouterr().out
+    with database.read() as c:
+        assert rerated.of_rating(c, rating_id) == []
+
+
+def test_an_unknown_rating_or_version_is_a_request_that_makes_no_sense(kept):
+    settings, _, _ = kept
+    with pytest.raises(UnknownName, match="rating"):
+        rerate_database(settings, "1.0.0", ["rat_none"])
+    with pytest.raises(UnknownName, match=r"1\.0\.0"):
+        rerate_database(settings, "9.9.9", [])
+
+
+def test_an_export_is_rated_again_without_a_database(exported, capsys):
+    assert rerate_export(exported, "2.0.0", WITH_NEXT) == 0
+    told = capsys.readouterr().out
+    assert "rat_1" in told
+    assert "UCS" in told
+
+
+def test_an_export_whose_rating_lacks_its_parts_is_told_so(tmp_path):
+    writer, file = ExportWriter(), tmp_path / "export.jsonl"
+    file.write_bytes(writer.opening({"id": "rat_1"}) + writer.closing({}))
+    with pytest.raises(SpecificationError, match="lacks evidence_digest, experiment"):
+        rerate_export(file, "1.0.0")
+
+
+def test_an_export_that_was_altered_or_is_none_is_refused(exported, tmp_path):
+    written = exported.read_bytes()
+    exported.write_bytes(written.replace(b" nurse", b" purse", 1))
+    with pytest.raises(CertificateError):
+        rerate_export(exported, "1.0.0")
+    with pytest.raises(SpecificationError, match="cannot be read"):
+        rerate_export(tmp_path / "none", "1.0.0")

@@ -1,0 +1,272 @@
+"""`assay verify`: what is as it was sealed passes, and everything else is told in one line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.certificate import canonical_json, target_digest
+from assay.document import rating_document
+from assay.dsse import envelope
+from assay.errors import AssayError, CertificateError, SpecificationError
+from assay.experiment import Session, generator
+from assay.export import ExportWriter, line
+from assay.jwks import jwk, thumbprint
+from assay.merkle import inclusion_proof, leaf_hash
+from assay.methods.round_trip import RoundTrip
+from assay.model import Reply
+from assay.statement import PAYLOAD_TYPE, rating_statement, statements
+from assay.verdict import rate
+from cli.exits import Exit, as_one_line
+from cli.verify import verify_file
+from store.specification import dump_method
+
+PRIVATE, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"k", b"o"))
+PUBLIC, OTHERS = (each.public_key().public_bytes_raw() for each in (PRIVATE, OTHER))
+SIGNERS = {thumbprint(PUBLIC): PRIVATE.sign}
+SEED = 7
+
+Rating = tuple[dict, list[dict]]
+
+
+def there_and_back(text: str) -> str:
+    """Mark what is translated, with what JSON and UTF-8 have trouble with; take the mark off again."""
+    return text.removesuffix(" \ud800é") if text.endswith("é") else text + " \ud800é"
+
+
+@pytest.fixture(scope="module")
+def rated() -> Rating:
+    """Rate a service that returns what it was given; give the observations in the order of the evidence too."""
+    method = RoundTrip(attribute="gender", languages=("es",), texts_per_block=4, max_texts_per_block=8)
+    session, order = Session(method.design(generator(SEED))), []
+    while session.finding is None:
+        answered = {each.probe.unit: each for each in session.unrecorded}
+        asked = list(session._batch)
+        for probe in session.missing:
+            answered |= {each.probe.unit: each for each in session.accept(probe, Reply(there_and_back(probe.ask.text)))}
+        order += [session._answers[probe.unit].as_json() for probe in asked]
+        session.advance()
+    target = {"name": "Echo", "kind": "translator", "protocol": "libretranslate", "url": "http://echo", "settings": {}}
+    document = rating_document(
+        rate(session.finding),
+        experiment=dump_method(method),
+        target=target | {"digest": target_digest(target)},
+        seed=SEED,
+        calls=session.asked,
+        failed_calls=session.failed,
+        evidence_digest=session.evidence.head(),
+        visibility="public",
+    )
+    dates = {"id": "rat_1", "rated_at": "2026-01-02T03:04:05Z", "expires_at": "2027-01-02T03:04:05Z"}
+    return json.loads(canonical_json(document | dates)), order
+
+
+def written(document: dict, observations: list[dict], signers=SIGNERS, stated: dict | None = None) -> bytes:
+    """Write an export of a rating whose certificate states `stated` (or the rating itself)."""
+    writer = ExportWriter()
+    made = [envelope(PAYLOAD_TYPE, canonical_json(each), signers) for each in statements(stated or document)]
+    parts = [writer.opening(document, made if signers else (), [jwk(PUBLIC)] if signers else ())]
+    parts += [writer.observation(each) for each in observations]
+    return b"".join([*parts, writer.closing(signers)])
+
+
+@pytest.fixture
+def file(tmp_path) -> Callable[[bytes], Path]:
+    def file(content: bytes, name: str = "rating.export.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return file
+
+
+@pytest.fixture
+def keys(file) -> Path:
+    return file(json.dumps({"keys": [jwk(PUBLIC)]}).encode(), "jwks.json")
+
+
+def wrong_with(path: Path, keys: Path | None = None, *, replay: bool = False) -> str:
+    with pytest.raises(CertificateError) as told:
+        verify_file(path, keys=keys, replay=replay)
+    assert Exit.of(told.value) is Exit.NOT_VERIFIED
+    assert "\n" not in as_one_line(told.value)
+    return as_one_line(told.value)
+
+
+# ---------------------------------------------------------------------------- what is whole
+def test_a_whole_export_verifies_with_trusted_keys_and_replays(rated, file, keys, capsys):
+    verify_file(file(written(*rated)), keys=keys, replay=True)
+    said = capsys.readouterr().out
+    assert "is as it was sealed" in said
+    assert "the same to the last bit" in said
+    assert "NOT" not in said
+    assert "came with the file" not in said
+
+
+def test_without_keys_of_one_s_own_it_is_said_what_that_means(rated, file, capsys):
+    verify_file(file(written(*rated)), keys=None, replay=False)
+    said = capsys.readouterr().out
+    assert "The key came with the file" in said
+    assert thumbprint(PUBLIC) in said
+
+
+def test_an_export_that_nobody_signed_is_whole_and_says_so(rated, file, keys, capsys):
+    path = file(written(*rated, signers={}))
+    verify_file(path, keys=None, replay=True)
+    assert "anyone may have written it" in capsys.readouterr().out
+    assert "nobody has signed it" in wrong_with(path, keys)
+
+
+# ---------------------------------------------------------------------------- what is not
+def test_a_key_that_did_not_sign_is_told(rated, file):
+    others = file(json.dumps({"keys": [jwk(OTHERS)]}).encode(), "others.json")
+    assert f"the signature by the key {thumbprint(PUBLIC)}" in wrong_with(file(written(*rated)), others)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"letter": "UCS"}, "the rating digest is"),
+        ({"expires_at": "2099-01-01T00:00:00Z"}, "the rating digest is"),
+        ({"evidence_digest": "sha256:00"}, "the evidence digest is"),
+    ],
+)
+def test_a_rating_that_was_changed_and_sealed_again_differs_from_its_certificate(rated, file, keys, changes, told):
+    document, observations = rated
+    forged = written(document | changes, observations, stated=document)
+    assert told in wrong_with(file(forged), keys)
+
+
+def test_another_target_under_a_certificate_is_told(rated, file, keys):
+    document, observations = rated
+    moved = document | {"target": document["target"] | {"url": "http://elsewhere"}}
+    assert "the target digest is" in wrong_with(file(written(moved, observations, stated=document)), keys)
+
+
+def test_a_reply_that_was_changed_and_sealed_again_differs_from_the_evidence(rated, file, keys):
+    document, observations = rated
+    changed = [observations[0] | {"value": "something else"}, *observations[1:]]
+    assert "the evidence digest is" in wrong_with(file(written(document, changed)), keys)
+    assert "the evidence digest is" in wrong_with(file(written(document, changed)), keys, replay=True)
+
+
+def test_a_letter_that_does_not_follow_from_the_evidence_is_found_by_the_replay_though_all_is_signed(rated, file, keys):
+    document, observations = rated
+    wished = document | {"letter": "UCS", "probabilities": {"BS": 0.0, "DSBS": 0.0, "UCS": 1.0}, "declared": True}
+    path = file(written(wished, observations))
+    verify_file(path, keys=keys, replay=False)
+    told = wrong_with(path, keys, replay=True)
+    assert '"UCS" in the file' in told
+    assert "the replay differs in" in told
+
+
+@pytest.mark.parametrize("kept", [0, 1, 200, 0.5, -1, -400])
+def test_a_file_that_was_cut_short_is_told(rated, file, keys, kept):
+    content = written(*rated)
+    cut = content[: int(len(content) * kept) if isinstance(kept, float) else kept]
+    told = wrong_with(file(cut), keys)
+    assert "cut short" in told or "lacks its part" in told or "altered" in told
+
+
+def test_a_line_that_was_left_out_or_added_is_told(rated, file, keys):
+    lines = written(*rated).splitlines(keepends=True)
+    assert "another digest" in wrong_with(file(b"".join([*lines[:5], *lines[6:]])), keys)
+    assert "another digest" in wrong_with(file(b"".join([*lines[:5], lines[5], *lines[5:]])), keys)
+    assert "goes on after its end" in wrong_with(file(b"".join([*lines, lines[5]])), keys)
+    assert "goes on after its end" in wrong_with(file(b"".join([*lines, b"\n"])), keys)
+
+
+@pytest.mark.parametrize(
+    "respelt",
+    [
+        lambda line: line.replace(b'{"', b'{ "', 1),
+        lambda line: line.replace(b"observation", b"\\u006fbservation", 1),
+        lambda line: line.replace(b'"part":', b'"part":"observation","part":', 1),
+        lambda line: line.replace(b"\\u00e9", "é".encode(), 1),
+        lambda line: line.replace(b"\\u00e9", b"\\u00E9", 1),
+        lambda line: line.replace(b"\n", b"\r\n"),
+    ],
+)
+def test_json_of_the_same_meaning_in_another_spelling_is_told(rated, file, respelt):
+    lines = written(*rated).splitlines(keepends=True)
+    place = next(place for place, each in enumerate(lines) if b'"part":"observation"' in each and b"00e9" in each)
+    lines[place] = respelt(lines[place])
+    assert f"line {place + 1} was altered" in wrong_with(file(b"".join(lines)))
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_no_byte_can_be_flipped_unnoticed(rated, file, data):
+    content = bytearray(written(*rated))
+    near_the_end = st.integers(len(content) - 900, len(content) - 1)  # where the seal is
+    place = data.draw(st.one_of(st.integers(0, len(content) - 1), near_the_end))
+    content[place] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(AssayError):
+        verify_file(file(bytes(content)), keys=None, replay=False)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b"[1]\n", b"NaN\n", b"\xff\xfe\n", b"[" * 100_000, b"{}" * 3])
+def test_a_file_that_is_something_else_is_told(file, keys, content):
+    wrong_with(file(content), keys)
+
+
+@pytest.mark.parametrize(
+    "document", [{}, {"target": 7}, {"target": {}}, {"experiment": {}, "seed": 1, "methodology": {}, "target": {}}]
+)
+def test_a_signed_file_around_no_rating_is_told(file, keys, rated, document):
+    with pytest.raises(AssayError) as told:
+        verify_file(file(written(document, [], stated=rated[0])), keys=keys, replay=True)
+    assert Exit.of(told.value) in {Exit.NOT_VERIFIED, Exit.USAGE}
+
+
+def test_an_export_of_a_later_form_is_told(file):
+    other = line({"part": "export", "format": "assay-export/2"})
+    assert "this reads assay-export/1" in wrong_with(file(other))
+
+
+# ---------------------------------------------------------------------------- certificates and proofs alone
+def test_a_certificate_alone_needs_keys(rated, file, keys, capsys):
+    signed = envelope(PAYLOAD_TYPE, canonical_json(rating_statement(rated[0])), SIGNERS)
+    path = file(json.dumps(signed, indent=1).encode(), "attestation.json")
+    verify_file(path, keys=keys, replay=False)
+    assert rated[0]["evidence_digest"] in capsys.readouterr().out
+    with pytest.raises(SpecificationError, match="brings no keys along"):
+        verify_file(path, keys=None, replay=False)
+    with pytest.raises(SpecificationError, match="no observations to replay"):
+        verify_file(path, keys=keys, replay=True)
+    forged = envelope(PAYLOAD_TYPE, canonical_json(rating_statement(rated[0])), {thumbprint(PUBLIC): OTHER.sign})
+    assert "is not one of what is shown" in wrong_with(file(json.dumps(forged).encode()), keys)
+
+
+def test_one_observation_is_proved_without_the_others(rated, file, keys):
+    document, observations = rated
+    hashes = [leaf_hash(canonical_json(each)) for each in observations]
+    proof = {
+        "observation": observations[3],
+        "leaf_index": 3,
+        "tree_size": len(hashes),
+        "proof": [step.hex() for step in inclusion_proof(hashes, 3)],
+        "evidence_digest": document["evidence_digest"],
+        "attestation": envelope(PAYLOAD_TYPE, canonical_json(rating_statement(document)), SIGNERS),
+    }
+    verify_file(file(json.dumps(proof).encode()), keys=keys, replay=False)
+    other = proof | {"observation": observations[3] | {"value": "something else"}}
+    assert "the hashes do not lead" in wrong_with(file(json.dumps(other).encode()), keys)
+    assert "the hashes do not lead" in wrong_with(file(json.dumps(proof | {"leaf_index": 2}).encode()), keys)
+    elsewhere = proof | {"evidence_digest": "sha256:00"}
+    assert "the certificate states" in wrong_with(file(json.dumps(elsewhere).encode()), keys)
+    assert "no proof of an observation" in wrong_with(file(json.dumps(proof | {"proof": [7]}).encode()), keys)
+
+
+def test_keys_that_cannot_be_read_are_told(rated, file, tmp_path):
+    path = file(written(*rated))
+    with pytest.raises(SpecificationError, match="cannot be read"):
+        verify_file(path, keys=tmp_path / "nowhere", replay=False)
+    with pytest.raises(SpecificationError, match="is not JSON"):
+        verify_file(path, keys=file(b"{", "jwks.json"), replay=False)
+    with pytest.raises(SpecificationError, match="cannot be read"):
+        verify_file(tmp_path / "nowhere", keys=None, replay=False)

@@ -1,0 +1,43 @@
+"""The owner's reply in a report: plain text of somebody else, plainly told from the rating."""
+
+import pytest
+
+from assay.reports import render
+from assay.reports.reading import read
+
+REPLY = {
+    "text": "We <script>alert(1)</script> mended it.\n\n[click](http://x) \u202egnp.exe",
+    "link": "https://owner.example/<b>",
+    "host": "owner.example",
+    "created_at": "2026-03-04T05:06:07.000Z",
+}
+RATING = {"letter": "DSBS", "declared": True, "target": {"name": "T"}}
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
+def test_a_reply_is_shown_with_whose_it_is_and_that_it_alters_nothing(form):
+    shown = " ".join(render(form, RATING | {"reply": REPLY}).split())
+    assert "Reply of the owner" in shown
+    assert "4 March 2026" in shown
+    assert "alters nothing" in shown
+
+
+@pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
+@pytest.mark.parametrize("reply", [None, {}, {"text": " \n "}, {"text": 7}, "text", []])
+def test_without_a_reply_nothing_is_said(form, reply):
+    assert render(form, RATING | {"reply": reply}) == render(form, RATING)
+
+
+def test_nothing_in_a_reply_is_markup_or_hidden():
+    html = render("html", RATING | {"reply": REPLY})
+    assert "<script>alert" not in html
+    assert "<b>" not in html
+    assert r"\[click\](http\:" in render("markdown", RATING | {"reply": REPLY})
+    for form in ("html", "markdown", "terminal"):
+        assert "\u202e" not in render(form, RATING | {"reply": REPLY})
+
+
+def test_a_reply_is_read_in_paragraphs():
+    reply = read(RATING | {"reply": REPLY}).reply
+    assert len(reply.paragraphs) == 2
+    assert (reply.host, reply.link) == ("owner.example", "https://owner.example/<b>")

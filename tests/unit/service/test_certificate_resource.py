@@ -1,0 +1,215 @@
+"""Certificates over HTTP: statements, exports and proofs that verify, and nobody else's."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+
+from assay.certificate import target_digest
+from assay.document import rating_document
+from assay.dsse import opened, signer_of
+from assay.experiment import Session, generator
+from assay.jwks import read_jwks
+from assay.model import Reply
+from assay.verdict import rate
+from cli.verify import verify_file
+from store import jobs
+from store.jobs import LedgerEntry
+from store.ratings import NewRating
+from store.signing import is_signature
+from store.specification import dump_method, parse_method
+
+pytestmark = pytest.mark.anyio
+
+EXPERIMENT = {"method": "round-trip", "attribute": "gender", "languages": ["es"], "texts_per_block": 4}
+
+
+@pytest.fixture
+def rated(client, request_body, worker):
+    """Have a service rated that gives back what it gets; the ledger has the answers in the order they came."""
+
+    async def rated(on=client, headers=None, answers=True, **changes) -> str:
+        body = request_body(experiment=EXPERIMENT | {"max_texts_per_block": 8}, **changes)
+        job = (await on.post("/v1/jobs", json=body, headers=headers)).json()
+        claim = worker.claim(job["id"])
+        method = parse_method(claim.job.experiment)
+        session = Session(method.design(generator(claim.job.seed)))
+        shuffle = np.random.default_rng(3)
+        while session.finding is None:
+            made = list(session.unrecorded)
+            for probe in session.missing:
+                made += session.accept(probe, Reply(probe.ask.text))
+            entries = [LedgerEntry(made[place], 1, 5) for place in shuffle.permutation(len(made))]
+            with worker.database.write() as c:
+                jobs.record(c, claim, entries if answers else [], calls=9, expected=9, stage="asking")
+            session.advance()
+        target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "url": "http://t", "settings": {}}
+        document = rating_document(
+            rate(session.finding),
+            experiment=dump_method(method),
+            target=target | {"digest": target_digest(target)},
+            seed=claim.job.seed,
+            calls=session.asked,
+            failed_calls=session.failed,
+            evidence_digest=session.evidence.head(),
+            visibility=claim.job.visibility,
+        )
+        new = NewRating(
+            tenant=claim.job.tenant,
+            target_id=None,
+            target=document["target"],
+            method=document["method"],
+            attribute=document["attribute"],
+            letter=document["letter"],
+            declared=document["declared"],
+            visibility=claim.job.visibility,
+            document=document,
+            methodology_version=document["methodology"]["version"],
+            request_digest=claim.job.request_digest,
+            valid_for_s=3600,
+        )
+        with worker.database.write() as c:
+            return jobs.finish(c, claim, new, ("job.succeeded",))
+
+    return rated
+
+
+async def saved(client, path, url):
+    """Download an address into a file."""
+    answer = await client.get(url)
+    assert answer.status_code == 200, answer.text
+    path.write_bytes(answer.content)
+    return path
+
+
+async def test_an_export_verifies_and_replays_with_the_published_keys(client, rated, tmp_path):
+    url = f"/v1/ratings/{await rated()}"
+    export = await saved(client, tmp_path / "export.jsonl", f"{url}/export.jsonl")
+    keys = await saved(client, tmp_path / "jwks.json", "/.well-known/jwks.json")
+    verify_file(export, keys=keys, replay=True)
+
+
+async def test_an_export_still_verifies_after_rotation_and_publication(client, rated, tmp_path, worker):
+    rating_id = await rated(visibility="unlisted")
+    before = await saved(client, tmp_path / "before.jsonl", f"/v1/ratings/{rating_id}/export.jsonl")
+    assert (await client.post("/v1/signing-keys/rotate")).status_code == 201
+    after = await saved(client, tmp_path / "after.jsonl", f"/v1/ratings/{rating_id}/export.jsonl")
+    keys = await saved(client, tmp_path / "jwks.json", "/.well-known/jwks.json")
+    for each in (before, after):
+        verify_file(each, keys=keys, replay=False)
+    certificates = [each.read_bytes().splitlines()[2] for each in (before, after)]
+    assert certificates[0] == certificates[1], "the certificate does not change with the key"
+
+
+async def test_the_certificate_is_the_same_each_time_and_signed_by_a_published_key(client, rated):
+    url = f"/v1/ratings/{await rated()}/attestation.json"
+    answer = await client.get(url)
+    assert (await client.get(url)).content == answer.content
+    keys = read_jwks((await client.get("/.well-known/jwks.json")).json())
+    envelope = opened(answer.json())
+    assert signer_of(envelope, lambda key_id, *signed: is_signature(keys[key_id], *signed)) in keys
+    assert json.loads(envelope.payload)["subject"][0]["name"] == "T"
+    again = await client.get(url, headers={"If-None-Match": answer.headers["ETag"]})
+    assert again.status_code == 304
+    assert "max-age" in answer.headers["Cache-Control"]
+
+
+async def test_a_declared_letter_is_a_test_result_and_an_inconclusive_one_is_none(client, request_body, worker):
+    for declared in (True, False):
+        job = (await client.post("/v1/jobs", json=request_body(seed=int(declared)))).json()
+        rating_id = worker.rate(job["id"], declared=declared)
+        url = f"/v1/ratings/{rating_id}/attestation.json"
+        answer = await client.get(url, params={"predicate": "test-result"})
+        if declared:
+            statement = json.loads(base64.b64decode(answer.json()["payload"]))
+            assert statement["predicate"]["result"] == "WARNED"
+        else:
+            assert (answer.status_code, answer.json()["code"]) == (404, "no-test-result")
+        assert (await client.get(url)).status_code == 200
+    assert (await client.get(url, params={"predicate": "wish"})).status_code == 422
+    assert (await client.get(url, params={"other": "1"})).status_code == 422
+
+
+async def test_one_observation_is_disclosed_with_its_proof(client, rated, tmp_path):
+    rating_id = await rated()
+    keys = tmp_path / "jwks.json"
+    for seq in (1, 2, 12):
+        proof = await saved(client, tmp_path / "proof.json", f"/v1/ratings/{rating_id}/observations/{seq}/proof")
+        await saved(client, keys, "/.well-known/jwks.json")
+        verify_file(proof, keys=keys, replay=False)
+        assert json.loads(proof.read_bytes())["seq"] == seq
+    url = f"/v1/ratings/{rating_id}/observations/1/proof"
+    etag = (await client.get(url)).headers["ETag"]
+    assert (await client.get(url, headers={"If-None-Match": etag})).status_code == 304
+
+
+@pytest.mark.parametrize("seq", ["100000", "0", "-1", "01", "x", "2147483648", "9" * 5000, "%D9%A1"])
+async def test_an_observation_that_is_not_there_has_no_proof(client, rated, seq):
+    answer = await client.get(f"/v1/ratings/{await rated()}/observations/{seq}/proof")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+
+
+async def test_evidence_that_was_not_kept_is_told_before_anything_is_sent(client, rated, request_body, worker):
+    other = (await client.post("/v1/jobs", json=request_body(seed=99))).json()
+    strange = worker.rate(other["id"])  # observations that no experiment asked for
+    for path in ("export.jsonl", "observations/1/proof"):
+        answer = await client.get(f"/v1/ratings/{strange}/{path}")
+        assert (answer.status_code, answer.json()["code"]) == (409, "evidence-out-of-order")
+
+
+@pytest.mark.parametrize("path", ["attestation.json", "export.jsonl", "observations/1/proof"])
+async def test_a_private_rating_s_certificate_is_nobody_else_s(serve, guarded, worker, rated, path):
+    api = await serve(guarded)
+    mine, theirs = (
+        {"Authorization": f"Bearer {worker.make_key(tenant, 'jobs:write', 'ratings:read')}"} for tenant in ("a", "b")
+    )
+    private = await rated(on=api, headers=mine, seed=1)
+    public = await rated(on=api, headers=mine, seed=2, visibility="public")
+    assert (await api.get(f"/v1/ratings/{private}/{path}", headers=mine)).status_code == 200
+    assert (await api.get(f"/v1/ratings/{private}/{path}", headers=theirs)).status_code == 404
+    assert (await api.get(f"/v1/ratings/{private}/{path}")).status_code == 404
+    assert (await api.get(f"/v1/ratings/{public}/{path}")).status_code == 200
+    assert (await api.get(f"/v1/ratings/rat_nope/{path}", headers=mine)).status_code == 404
+
+
+async def test_the_key_set_is_public_cacheable_and_holds_retired_keys(serve, guarded, worker):
+    api = await serve(guarded)
+    admin = {"Authorization": f"Bearer {worker.make_key('default', 'admin')}"}
+    assert (await api.get("/.well-known/jwks.json")).json() == {"keys": []}
+    first, second = [(await api.post("/v1/signing-keys/rotate", headers=admin)).json() for _ in range(2)]
+    answer = await api.get("/.well-known/jwks.json")
+    assert {each["kid"] for each in answer.json()["keys"]} == {first["id"], second["id"]}
+    assert [each["kid"] for each in answer.json()["keys"] if "retired_at" in each] == [first["id"]]
+    again = await api.get("/.well-known/jwks.json", headers={"If-None-Match": answer.headers["ETag"]})
+    assert again.status_code == 304
+    assert not any("d" in each for each in answer.json()["keys"]), "the private half stays here"
+
+
+async def test_rotating_is_for_the_agency_s_own_administrators(serve, guarded, worker):
+    api = await serve(guarded)
+
+    def key(tenant: str, scope: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {worker.make_key(tenant, scope)}"}
+
+    for headers, status in (({}, 401), (key("default", "jobs:write"), 403), (key("acme", "admin"), 403)):
+        assert (await api.post("/v1/signing-keys/rotate", headers=headers)).status_code == status
+        assert (await api.get("/v1/signing-keys", headers=headers)).status_code == status
+    own = key("default", "admin")
+    made = await api.post("/v1/signing-keys/rotate", headers=own | {"Idempotency-Key": "once"})
+    repeated = await api.post("/v1/signing-keys/rotate", headers=own | {"Idempotency-Key": "once"})
+    assert (made.status_code, repeated.json()) == (201, made.json())
+    assert (await api.get(made.headers["Location"], headers=own)).json() == {"items": [made.json()]}
+
+
+async def test_a_signing_key_that_cannot_be_opened_is_503_and_old_certificates_stay(serve, settings, rated, client):
+    old, new = await rated(seed=1), await rated(seed=2)
+    kept = (await client.get(f"/v1/ratings/{old}/attestation.json")).json()
+    stranger = await serve(settings.model_copy(update={"secret_key": type(settings)(secret_key="o" * 32).secret_key}))
+    assert (await stranger.get(f"/v1/ratings/{old}/attestation.json")).json() == kept
+    answer = await stranger.get(f"/v1/ratings/{new}/attestation.json")
+    assert (answer.status_code, answer.json()["code"]) == (503, "signing-key-lost")
+    assert (await stranger.post("/v1/signing-keys/rotate")).status_code == 201
+    assert (await stranger.get(f"/v1/ratings/{new}/attestation.json")).status_code == 200

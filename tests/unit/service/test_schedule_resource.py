@@ -1,0 +1,240 @@
+"""Ratings and suites that are asked for again and again: `/v1/schedules`; and targets that rest between jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from store import schedules
+from store.schedules import Bounds, seed_of
+
+pytestmark = pytest.mark.anyio
+
+TRANSLATOR = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": "http://127.0.0.1:5000"}
+EXPERIMENT = {"method": "round-trip", "attribute": "gender"}
+
+
+def schedule(**changes: Any) -> dict[str, Any]:
+    """A rating every Monday."""
+    request = {"target": TRANSLATOR, "experiment": EXPERIMENT}
+    return {"name": "weekly", "request": request, "cron": "0 3 * * 1"} | changes
+
+
+async def post(client, **changes):
+    return await client.post("/v1/schedules", json=schedule(**changes))
+
+
+async def made(client, **changes) -> str:
+    answer = await post(client, **changes)
+    assert answer.status_code == 201, answer.text
+    return answer.headers["Location"]
+
+
+async def saved_target(client) -> str:
+    return (await client.post("/v1/targets", json=TRANSLATOR | {"secret": "sesame-street"})).json()["id"]
+
+
+async def test_a_schedule_is_made_and_read_and_says_when_it_is_due(client):
+    answer = await post(client)
+    assert answer.status_code == 201, answer.text
+    shown = answer.json()
+    assert (shown["cron"], shown["interval_s"], shown["paused"]) == ("0 3 * * 1", None, False)
+    assert shown["next_at"].endswith("T03:00:00.000Z")
+    assert (shown["last_at"], shown["last_made"], shown["last_failure"]) == (None, None, None)
+    assert shown["request"]["experiment"]["attribute"] == "gender"
+    again = await client.get(answer.headers["Location"])
+    assert again.json() == shown
+    unchanged = await client.get(answer.headers["Location"], headers={"If-None-Match": again.headers["ETag"]})
+    assert unchanged.status_code == 304
+
+
+async def test_running_a_schedule_makes_an_ordinary_job_with_a_seed_of_its_own(client, worker):
+    address = await made(client)
+    first, second = [await client.post(address + "/run") for _ in range(2)]
+    assert first.status_code == 202, first.text
+    assert first.json()["last_made"]["href"] == first.headers["Location"]
+    assert first.json()["next_at"] == second.json()["next_at"]
+    jobs = [(await client.get(answer.headers["Location"])).json() for answer in (first, second)]
+    assert jobs[0]["id"] != jobs[1]["id"]
+    assert jobs[0]["seed"] != jobs[1]["seed"]
+    assert jobs[0]["experiment"] == jobs[1]["experiment"]
+    worker.rate(jobs[0]["id"])
+
+
+async def test_the_job_of_a_run_is_the_one_that_a_request_with_its_seed_would_be(client, request_body):
+    address = await made(client)
+    run = await client.post(address + "/run")
+    job = (await client.get(run.headers["Location"])).json()
+    body = {"target": TRANSLATOR, "experiment": EXPERIMENT, "seed": job["seed"]}
+    assert (await client.post("/v1/jobs", json=body)).json()["id"] == job["id"]
+
+
+async def test_a_scheduled_suite_makes_a_suite(client):
+    address = await made(client, request={"target": TRANSLATOR, "methods": ["round-trip"], "attributes": ["gender"]})
+    run = await client.post(address + "/run")
+    assert run.json()["last_made"]["kind"] == "suite"
+    profile = (await client.get(run.headers["Location"])).json()
+    assert (profile["progress"]["queued"], profile["rows"][0]["method"]) == (1, "round-trip")
+
+
+async def test_a_scheduled_target_is_rated_as_it_is_saved_at_the_run(client, worker):
+    target_id = await saved_target(client)
+    address = await made(client, request={"target": {"id": target_id}, "experiment": EXPERIMENT})
+    moved = TRANSLATOR | {"base_url": "http://127.0.0.1:5999"}
+    assert (await client.put(f"/v1/targets/{target_id}", json=moved)).status_code == 200
+    run = await client.post(address + "/run")
+    job = (await client.get(run.headers["Location"])).json()
+    assert (job["target"]["base_url"], job["target_id"]) == ("http://127.0.0.1:5999", target_id)
+
+
+async def test_a_schedule_whose_target_is_gone_says_so(client, worker):
+    target_id = await saved_target(client)
+    address = await made(
+        client, request={"target": {"id": target_id}, "experiment": EXPERIMENT}, interval_s=3600, cron=None
+    )
+    await client.delete(f"/v1/targets/{target_id}")
+    refused = await client.post(address + "/run")
+    assert (refused.status_code, refused.json()["code"]) == (409, "schedule-unfit")
+    assert target_id in refused.json()["detail"]
+
+
+async def test_a_repeated_run_is_one_run(client):
+    address = await made(client)
+    headers = {"Idempotency-Key": "one"}
+    first = await client.post(address + "/run", headers=headers)
+    again = await client.post(address + "/run", headers=headers)
+    assert again.headers["Location"] == first.headers["Location"]
+    assert len((await client.get("/v1/jobs")).json()["items"]) == 1
+
+
+async def test_a_schedule_can_be_paused_changed_and_resumed(client):
+    address = await made(client)
+    paused = (await client.patch(address, json={"paused": True})).json()
+    assert (paused["paused"], paused["next_at"], paused["name"]) == (True, None, "weekly")
+    changed = (await client.patch(address, json={"interval_s": 7200, "name": "often"})).json()
+    assert (changed["cron"], changed["interval_s"], changed["name"], changed["paused"]) == (None, 7200, "often", True)
+    resumed = (await client.patch(address, json={"paused": False})).json()
+    assert resumed["next_at"] is not None
+    other = {"target": TRANSLATOR, "experiment": EXPERIMENT | {"attribute": "race"}}
+    assert (await client.patch(address, json={"request": other})).json()["request"]["experiment"]["attribute"] == "race"
+
+
+async def test_a_removed_schedule_is_gone_and_what_it_made_stays(client):
+    address = await made(client)
+    job = (await client.post(address + "/run")).headers["Location"]
+    assert (await client.delete(address)).status_code == 204
+    for gone in (client.get(address), client.delete(address), client.post(address + "/run")):
+        assert (await gone).status_code == 404
+    assert (await client.patch(address, json={"paused": True})).status_code == 404
+    assert (await client.get(job)).status_code == 200
+
+
+async def test_schedules_are_listed_newest_first_and_paged_by_key(client):
+    addresses = [await made(client, name=name) for name in ("one", "two", "three")]
+    page = await client.get("/v1/schedules", params={"limit": 2})
+    assert [one["links"]["self"] for one in page.json()["items"]] == addresses[:0:-1]
+    rest = await client.get(page.headers["Link"].split(";")[0].strip("<>"))
+    assert [one["links"]["self"] for one in rest.json()["items"]] == addresses[:1]
+
+
+async def test_the_run_of_a_schedule_that_would_be_too_many_jobs_makes_none(serve, settings):
+    one = await serve(settings.model_copy(update={"max_active_jobs": 1}))
+    address = await made(one)
+    assert (await one.post(address + "/run")).status_code == 202
+    refused = await one.post(address + "/run")
+    assert (refused.status_code, refused.json()["code"]) == (429, "too-many-jobs")
+
+
+async def test_a_schedule_of_another_tenant_does_not_exist(serve, guarded, worker):
+    client = await serve(guarded)
+    mine = {"Authorization": f"Bearer {worker.make_key('acme')}"}
+    other = {"Authorization": f"Bearer {worker.make_key('rival')}"}
+    address = (await client.post("/v1/schedules", json=schedule(), headers=mine)).headers["Location"]
+    assert (await client.get(address, headers=mine)).status_code == 200
+    for hidden in (
+        client.get(address, headers=other),
+        client.patch(address, json={"paused": True}, headers=other),
+        client.delete(address, headers=other),
+        client.post(address + "/run", headers=other),
+    ):
+        assert (await hidden).status_code == 404
+    assert (await client.get("/v1/schedules", headers=other)).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"cron": "* * * * *"}, "/cron"),
+        ({"cron": "0 3 * *"}, "/cron"),
+        ({"cron": "0 3 * * * *"}, "/cron"),
+        ({"cron": "0 25 * * 1"}, "/cron"),
+        ({"cron": "0 0 30 2 *"}, "/cron"),
+        ({"cron": None, "interval_s": 60}, "/interval_s"),
+        ({"interval_s": 7200}, "/cron"),
+        ({"cron": None}, "/cron"),
+        ({"request": {"target": TRANSLATOR, "experiment": {"method": "guess"}}}, "/request/experiment/method"),
+        (
+            {"request": {"target": TRANSLATOR | {"protocol": "pigeon"}, "experiment": EXPERIMENT}},
+            "/request/target/protocol",
+        ),
+        ({"request": {"target": {"id": "tgt_nobody"}, "experiment": EXPERIMENT}}, "/request/target/id"),
+        (
+            {"request": {"target": TRANSLATOR | {"secret": "s3cret-s3cret"}, "experiment": EXPERIMENT}},
+            "/request/target/secret",
+        ),
+        ({"request": {"target": TRANSLATOR | {"secret": "s3cret-s3cret"}}}, "/request/target/secret"),
+        ({"request": {"target": TRANSLATOR, "methods": ["association"]}}, "/request/methods/0"),
+        (
+            {"request": {"target": TRANSLATOR, "experiment": EXPERIMENT, "callback_url": "http://private.test/"}},
+            "/request/callback_url",
+        ),
+        ({"name": ""}, "/name"),
+        ({"colour": "red"}, "/colour"),
+    ],
+)
+async def test_what_could_not_be_run_is_refused_where_it_was_written(client, changes, pointer):
+    answer = await post(client, **changes)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["pointer"] == pointer
+    assert "s3cret" not in answer.text
+    assert (await client.get("/v1/schedules")).json()["items"] == []
+
+
+# ---------------------------------------------------------------------------- targets that rest
+async def test_a_target_rests_after_a_job_and_only_new_work_is_refused(serve, settings, request_body, worker):
+    client = await serve(settings.model_copy(update={"cooldown_s": 600}))
+    first = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # nothing has ended yet
+    worker.rate(first)
+    refused = await client.post("/v1/jobs", json=request_body(seed=9))
+    assert (refused.status_code, refused.json()["code"]) == (429, "cooling-down")
+    assert 590 <= int(refused.headers["Retry-After"]) <= 600
+    assert (await client.post("/v1/jobs", json=request_body(max_age_s=None))).json()["status"] == "succeeded"
+    assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # it is queued already
+    elsewhere = request_body()["target"] | {"base_url": "http://127.0.0.1:5999"}
+    assert (await client.post("/v1/jobs", json=request_body(target=elsewhere))).status_code == 202
+    suite = await client.post("/v1/suites", json={"target": request_body()["target"], "methods": ["round-trip"]})
+    assert (suite.status_code, suite.json()["code"]) == (429, "cooling-down")
+
+
+async def test_a_schedule_waits_for_its_target_to_rest(serve, settings, request_body, worker):
+    client = await serve(settings.model_copy(update={"cooldown_s": 600}))
+    worker.rate((await client.post("/v1/jobs", json=request_body())).json()["id"])
+    refused = await client.post(await made(client) + "/run")
+    assert (refused.status_code, refused.json()["code"]) == (429, "cooling-down")
+    assert refused.headers["Retry-After"]
+
+
+async def test_a_run_by_the_scheduler_is_shown(client, worker):
+    address = await made(client, cron=None, interval_s=3600)
+    with worker.database.write() as c:
+        row = schedules.find(c, address.rpartition("/")[2], "default")
+        c.exec_driver_sql("UPDATE schedules SET next_at = next_at - 3600001")
+        ran = schedules.run_due(c, Bounds(9, 0))
+    assert ran is not None
+    shown = (await client.get(address)).json()
+    assert shown["last_made"]["id"] == ran[1].made_id
+    assert shown["last_at"] is not None
+    job = (await client.get(shown["last_made"]["href"])).json()
+    assert job["seed"] == seed_of(row.id, row.next_at - 3600001)

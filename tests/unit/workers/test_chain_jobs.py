@@ -1,0 +1,122 @@
+"""A job whose target is a chain: each link gets its own saved secret, as long as it is where it was saved for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.methods import RoundTrip
+from demo.behaviours import BEHAVIOURS
+from store import jobs, ratings, targets
+from store.database import Database
+from store.ids import new_id
+from store.jobs import NewJob
+from store.secrets import Vault
+from store.settings import Settings
+from store.specification import dump_method
+from store.targets import NewTarget, descriptor
+from workers.run_job import run_job
+from workers.workplace import Workplace
+
+SECRET = "sk-of-the-first-link-0815"
+
+
+@pytest.fixture
+def workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Workplace]:
+    settings = Settings(data_dir=tmp_path, database_url=sqlite_url, egress_allow="127.0.0.0/8", call_attempts=1)
+    database = Database(sqlite_url)
+    yield Workplace(database, Vault.from_settings(settings), settings)
+    database.close()
+
+
+def faithful(wire, wanted):
+    """A faithful translator that refuses whoever does not send the key it wants."""
+
+    def answer(heard):
+        if heard.method == "GET":
+            return wire.as_json([{"code": code, "targets": ["en", "es"]} for code in ("en", "es")])
+        asked = heard.json
+        if asked.get("api_key") != wanted:
+            return wire.as_json({}, "403 Forbidden")
+        texts = asked["q"] if isinstance(asked["q"], list) else [asked["q"]]
+        said = [BEHAVIOURS["faithful"].translate(text, asked["source"], asked["target"]) for text in texts]
+        return wire.as_json({"translatedText": said if isinstance(asked["q"], list) else said[0]})
+
+    return answer
+
+
+def save(workplace, url):
+    """Keep a target with its secret."""
+    name = new_id("tgt")
+    sealed = workplace.vault.seal(SECRET, tenant="acme", target=name, field="secret")
+    new = NewTarget("acme", "first", "translator", "libretranslate", url, {}, {}, sealed_secret=sealed, id=name)
+    with workplace.database.write() as connection:
+        return targets.add(connection, new)
+
+
+def post(workplace, links, tenant="acme"):
+    target = {"name": "c", "kind": "translator", "protocol": "chain", "base_url": "", "limits": {}}
+    new = NewJob(
+        tenant=tenant,
+        kind="rating",
+        target_id=None,
+        target=target | {"settings": {"links": links}},
+        sealed_secret=None,
+        experiment=dump_method(RoundTrip("gender")),
+        request_digest="sha256:1",
+        seed=7,
+        visibility="private",
+        callback_url=None,
+        max_calls=10_000,
+        deadline_s=120,
+        expected=240,
+        key_id=None,
+    )
+    with workplace.database.write() as connection:
+        return jobs.add(connection, new)
+
+
+def run(workplace, job):
+    run_job(job.id, workplace, "here")
+    with workplace.database.read() as connection:
+        ended = jobs.find(connection, job.id, None)
+        rating = ratings.find(connection, ended.rating_id, ended.tenant) if ended.rating_id else None
+    return ended, rating
+
+
+def rated(wire, workplace, change=None, tenant="acme"):
+    """Run a job of a chain whose first link is saved; `change` may replace that target's address first."""
+
+    async def inner():
+        async with wire.listening(faithful(wire, SECRET)) as one, wire.listening(faithful(wire, None)) as two:
+            saved = save(workplace, one.url)
+            link = {"id": saved.id, **descriptor(saved), "path": ["en", "*", "en"]}
+            other = {"name": "second", "kind": "translator", "protocol": "libretranslate", "base_url": two.url}
+            if change is not None:
+                new = NewTarget("acme", "first", "translator", "libretranslate", change, {}, {})
+                with workplace.database.write() as connection:
+                    targets.replace(connection, saved.id, "acme", new, keep_secret=True)
+            job = post(workplace, [link, other], tenant)
+            return await asyncio.to_thread(run, workplace, job)
+
+    return asyncio.run(inner())
+
+
+def test_each_link_is_sent_its_own_secret_and_the_rating_holds_none(wire, workplace):
+    ended, rating = rated(wire, workplace)
+    assert (ended.status, rating.letter) == ("succeeded", "DSBS")
+    assert SECRET not in str(rating.document) + str(ended.target)
+    assert rating.document["target"]["settings"]["links"][0]["base_url"].startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    "other", [{"change": "http://127.0.0.1:9"}, {"tenant": "rival"}], ids=["moved", "another tenant"]
+)
+def test_a_secret_is_not_sent_where_its_target_no_longer_is_nor_for_others(wire, workplace, other):
+    ended, rating = rated(wire, workplace, **other)
+    assert (ended.status, rating) == ("failed", None)
+    assert ended.error["code"] == "target_refused"
+    assert "Link 1 of 2 (first)" in ended.error["detail"]

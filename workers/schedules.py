@@ -1,0 +1,63 @@
+"""What time brings: schedules that are due, and ratings that expire soon. The reconciler's doing.
+
+It runs in every process; the reconciler's lock lets one act at a time, and the database's clock decides.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from store import expiry, schedules
+from store.database import Database
+from store.dispatch import reconciler_lock
+from store.schedules import Bounds
+from store.settings import Settings
+
+log = structlog.get_logger()
+
+MOST_RUNS = 50
+"""Schedules of one round; the reconciler has jobs to announce too, and comes back in seconds."""
+
+DAY_S = 86_400
+
+
+def run_due(database: Database, settings: Settings) -> int:
+    """Run every schedule that is due, each in a transaction of its own; return how many were run.
+
+    Parameters
+    ----------
+    database : Database
+        Where schedules and jobs are.
+    settings : Settings
+        For the jobs a tenant may have, and the rest of a target.
+    """
+    with database.read() as connection:
+        if not schedules.any_due(connection):  # as a rule; a look takes no lock
+            return 0
+    bounds = Bounds(settings.max_active_jobs, settings.cooldown_s)
+    for done in range(MOST_RUNS):
+        with database.write() as connection:
+            ran = schedules.run_due(connection, bounds) if reconciler_lock(connection) else None
+        if ran is None:
+            return done
+        schedule, made = ran
+        if made.made_id is None:
+            log.warning("schedule made nothing", schedule=schedule.id, why=made.code)
+        else:
+            log.info("schedule run", schedule=schedule.id, made=made.made_id, jobs=len(made.job_ids))
+    return MOST_RUNS
+
+
+def tell_expiring(database: Database, settings: Settings) -> int:
+    """Announce each rating that expires soon, once; return how many were announced."""
+    announced, within_s = 0, settings.expiring_days * DAY_S
+    while True:
+        with database.read() as connection:
+            if not expiry.expiring(connection, within_s, 1):
+                return announced
+        with database.write() as connection:
+            if not reconciler_lock(connection):
+                return announced
+            found = expiry.expiring(connection, within_s, expiry.BATCH)
+            expiry.announce_expiring(connection, found)
+        announced += len(found)

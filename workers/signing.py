@@ -1,0 +1,52 @@
+"""Signatures of Standard Webhooks 1.0, by hand: what is signed is ``id.timestamp.body``.
+
+``v1`` is an HMAC with a secret that the receiver shares with us; ``v1a`` is Ed25519 with the agency's
+own key, which anyone can check and nobody else can make. The tests hold them against the
+`standardwebhooks` package and against `cryptography`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from collections.abc import Callable, Sequence
+
+from store.webhooks import SECRET_PREFIX
+
+
+def sign_with_secret(secret: str, message: bytes) -> str:
+    """Sign with a ``whsec_…`` secret: ``v1,`` and the base64 of HMAC-SHA256."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    return "v1," + base64.b64encode(hmac.digest(key, message, "sha256")).decode()
+
+
+def sign_with_key(sign: Callable[[bytes], bytes], message: bytes) -> str:
+    """Sign with an Ed25519 key: ``v1a,`` and the base64 of 64 bytes."""
+    return "v1a," + base64.b64encode(sign(message)).decode()
+
+
+def signed_headers(
+    message_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str], sign: Callable[[bytes], bytes]
+) -> dict[str, str]:
+    """Write the three headers of Standard Webhooks.
+
+    Parameters
+    ----------
+    message_id : str
+        The webhook-id, the same for every attempt.
+    timestamp_s : int
+        When this attempt is made, seconds since 1970; receivers refuse what is older than five minutes.
+    body : bytes
+        Exactly what is sent.
+    secrets : sequence of str
+        Every ``whsec_…`` secret that is in force: two after a rotation, none for a ``callback_url``.
+    sign : callable
+        Signs with the agency's key.
+    """
+    message = b"%s.%d.%s" % (message_id.encode(), timestamp_s, body)
+    signatures = [*(sign_with_secret(secret, message) for secret in secrets), sign_with_key(sign, message)]
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp_s),
+        "webhook-signature": " ".join(signatures),
+    }
