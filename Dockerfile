@@ -16,6 +16,7 @@ COPY workers ./workers
 COPY cli ./cli
 COPY migrations ./migrations
 COPY demo ./demo
+COPY assay_client ./assay_client
 RUN /opt/assay/bin/pip install --no-deps --no-build-isolation . \
  && /opt/assay/bin/assay version
 

@@ -6,9 +6,9 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 READY := $(VENV)/.ready
 PYTEST_WORKERS ?= 2
-REFERENCES := association weat trial_fit
+REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup demo scaled-demo test chaos check lint types contracts openapi bench calibrate lock clean
+.PHONY: help setup demo scaled-demo test chaos check lint types contracts openapi client bench calibrate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against 
 .ci/openapi/node_modules: .ci/openapi/package-lock.json
 	@cd .ci/openapi && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 	@touch $@
+
+client: $(READY) ## Write assay_client's operations anew, from the OpenAPI document
+	@$(BIN)/python -m proving.make_client
 
 bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against references, side by side
 	@for each in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \

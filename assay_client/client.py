@@ -1,0 +1,205 @@
+"""The client that waits: `Client`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
+
+import httpx
+
+from assay_client import waiting
+from assay_client.call import IDEMPOTENCY_KEY, Call, as_response
+from assay_client.connection import DEFAULT_TIMEOUT_S, RatingOptions, new_idempotency_key, options, rating_request
+from assay_client.documents import Job, Rating, RatingRequestExperiment, RatingRequestTarget, Suite
+from assay_client.errors import ProblemError, Unreachable
+from assay_client.events import Event, EventStream, closed_early
+from assay_client.exchange import Ended, Flow, Outcome, Patience, Pause, exchanged, no_answer, page, resume
+from assay_client.operations import Operations
+
+T = TypeVar("T")
+
+
+class Client(Operations):
+    """An agency, as seen from a program that waits for each answer.
+
+    It has a method for every operation of the API, named after its ``operationId`` (``getJob`` is
+    `get_job`), an iterator for every list (`iter_ratings`), and what takes several requests: `rate`,
+    `wait_for_job`, `wait_for_suite`. It may be shared between threads.
+
+    Parameters
+    ----------
+    base_url : str
+        Where the agency is, such as ``http://127.0.0.1:8000``.
+    key : str, optional
+        ``assay_…``; none is needed where the agency asks for none.
+    timeout_s : float
+        Seconds to wait for a connection and for each part of an answer. Keep it above 30: for that long
+        the service may hold an answer back.
+    patience : Patience, optional
+        How often, and after how long, a request is sent again.
+    transport : httpx.BaseTransport, optional
+        In place of the network: a proxy, certificates of your own, an application in this process.
+    sleep : callable
+        Lets seconds pass.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str | None = None,
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        patience: Patience | None = None,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._http = httpx.Client(**options(base_url, key, timeout_s), transport=transport)
+        self._patience, self._sleep = patience or Patience(), sleep
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
+    @overload
+    def rate(
+        self,
+        target: RatingRequestTarget,
+        experiment: RatingRequestExperiment,
+        *,
+        wait: Literal[True] = True,
+        timeout_s: float | None = None,
+        idempotency_key: str | None = None,
+        **more: Unpack[RatingOptions],
+    ) -> Rating: ...
+
+    @overload
+    def rate(
+        self,
+        target: RatingRequestTarget,
+        experiment: RatingRequestExperiment,
+        *,
+        wait: Literal[False],
+        timeout_s: float | None = None,
+        idempotency_key: str | None = None,
+        **more: Unpack[RatingOptions],
+    ) -> Job: ...
+
+    def rate(
+        self,
+        target: RatingRequestTarget,
+        experiment: RatingRequestExperiment,
+        *,
+        wait: bool = True,
+        timeout_s: float | None = None,
+        idempotency_key: str | None = None,
+        **more: Unpack[RatingOptions],
+    ) -> Rating | Job:
+        """Have a service rated, and read its rating.
+
+        Parameters
+        ----------
+        target, experiment : dict
+            What is rated, and how; see `documents.TargetDescription` and, say, `documents.RoundTrip`.
+        wait : bool
+            False gives the job at once, for `wait_for_job`, `follow_job` or a webhook.
+        timeout_s : float, optional
+            Seconds to wait for the job; until it has ended if left out (its own ``deadline_s`` bounds it).
+        idempotency_key : str, optional
+            Names this request. A new one is made if left out, so that sending again is always safe.
+        **more
+            ``seed``, ``max_age_s``, ``visibility``, ``callback_url``, ``deadline_s``, ``max_calls``.
+
+        Raises
+        ------
+        ProblemError
+            If the request was refused.
+        JobFailed
+            If the job failed or was cancelled.
+        StillRunning
+            If it has not ended after `timeout_s`.
+        Unreachable
+            If no answer came.
+        """
+        body, key = rating_request(target, experiment, more), idempotency_key or new_idempotency_key()
+        if not wait:
+            return self._run(waiting.asked(body, key, self._patience))
+        return self._run(waiting.rated(body, key, timeout_s, self._patience, time.monotonic))
+
+    def wait_for_job(self, job_id: str, timeout_s: float | None = None) -> Job:
+        """Wait until a job has succeeded, failed or been cancelled; raise `StillRunning` after `timeout_s`."""
+        return self._run(waiting.job_ended(job_id, timeout_s, self._patience, time.monotonic))
+
+    def wait_for_suite(self, suite_id: str, timeout_s: float | None = None) -> Suite:
+        """Wait until every job of a suite has ended; raise `StillRunning` after `timeout_s`."""
+        return self._run(waiting.suite_ended(suite_id, timeout_s, self._patience, time.monotonic))
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, Any] | None = None,
+        json: Any = None,
+        idempotency_key: str | None = None,
+    ) -> httpx.Response:
+        """Send a request of your own, for what the other methods hide: status, headers, links, raw JSON."""
+        headers = {IDEMPOTENCY_KEY: idempotency_key}
+        return self._send(Call(method.upper(), path, as_response, query or {}, headers, json))
+
+    def _send(self, call: Call[T]) -> T:
+        return self._run(exchanged(call, self._patience))
+
+    def _pages(self, call: Call[Any]) -> Iterator[Any]:
+        following: Call[Any] | None = call
+        while following is not None:
+            found = self._run(page(following, self._patience))
+            yield from found.items
+            following = found.following
+
+    def _events(self, call: Call[Any]) -> Iterator[Event]:
+        stream = EventStream(call, self._patience)
+        while not stream.ended:
+            try:
+                response = self._http.send(stream.call.request(self._http), stream=True)
+                try:
+                    if response.status_code == httpx.codes.NO_CONTENT:
+                        return
+                    if not response.is_success:
+                        response.read()
+                        raise ProblemError.of(response)
+                    for chunk in response.iter_bytes():
+                        yield from stream.read(chunk)
+                finally:
+                    response.close()
+                failure: ProblemError | Unreachable = closed_early(call)
+            except httpx.RequestError as why:
+                failure = no_answer(call, why)
+            except ProblemError as why:
+                failure = why
+            if not stream.ended:
+                self._sleep(stream.interrupted(failure))
+
+    def _run(self, flow: Flow[T]) -> T:
+        outcome: Outcome = None
+        while True:
+            step = resume(flow, outcome)
+            if isinstance(step, Ended):
+                return step.result
+            if isinstance(step, Pause):
+                self._sleep(step.seconds)
+                outcome = None
+                continue
+            try:
+                outcome = self._http.send(step.call.request(self._http))
+            except httpx.RequestError as why:
+                outcome = why

@@ -1,0 +1,111 @@
+"""What can go wrong.
+
+::
+
+AssayError
+├── ProblemError        the service refused the request and says why
+├── JobFailed           the job failed or was cancelled; it has no rating
+├── StillRunning        the time to wait is over, the job goes on
+├── Unreachable         no answer came
+├── UnexpectedAnswer    an answer came that no agency gives
+└── WebhookRejected     a notice that the agency did not send, or not now
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+if TYPE_CHECKING:
+    from assay_client.documents import Job
+
+
+class AssayError(Exception):
+    """Everything that this package raises on purpose."""
+
+
+class ProblemError(AssayError):
+    """The service refused the request (RFC 9457).
+
+    Parameters
+    ----------
+    status : int
+        Of the answer.
+    document : mapping
+        The problem document; empty where the answer held none, as a proxy's does.
+    retry_after_s : float, optional
+        Seconds after which asking again makes sense, where the service said so.
+    """
+
+    def __init__(self, status: int, document: Mapping[str, Any], retry_after_s: float | None = None) -> None:
+        self.status, self.document, self.retry_after_s = status, document, retry_after_s
+        self.code: str = document.get("code", "http-error")
+        self.type: str = document.get("type", "about:blank")
+        self.title: str = document.get("title", f"HTTP {status}")
+        self.detail: str | None = document.get("detail")
+        self.instance: str | None = document.get("instance")
+        self.request_id: str | None = document.get("request_id")
+        self.errors: list[dict[str, Any]] = document.get("errors") or []
+        super().__init__(self._sentence())
+
+    @classmethod
+    def of(cls, response: httpx.Response) -> ProblemError:
+        """Read an answer that is not 2xx."""
+        try:
+            said = response.json()
+        except ValueError:
+            said = None
+        return cls(response.status_code, said if isinstance(said, dict) else {}, retry_after_s(response))
+
+    def _sentence(self) -> str:
+        said = f"{self.status} {self.code}: {self.detail or self.title}"
+        if not self.errors:
+            return said
+        first = self.errors[0]
+        where = next((str(first[name]) for name in ("pointer", "parameter", "header") if first.get(name)), "")
+        more = f", and {len(self.errors) - 1} more" if len(self.errors) > 1 else ""
+        return f"{said} ({where}: {first.get('detail')}{more})" if where else said
+
+
+class JobFailed(AssayError):
+    """A job failed or was cancelled; `code`, `title` and `detail` say why, `job` is the whole of it."""
+
+    def __init__(self, job: Job) -> None:
+        error: Mapping[str, Any] = job["error"] or {}
+        self.job = job
+        self.code: str = error.get("code", job["status"])
+        self.title: str = error.get("title", f"The job is {job['status']}")
+        self.detail: str | None = error.get("detail")
+        super().__init__(f"{job['id']} {job['status']}: {self.detail or self.title}")
+
+
+class StillRunning(AssayError):
+    """The time to wait is over. What was waited for goes on and can be asked for again by `id`."""
+
+    def __init__(self, waited_for: str, status: str, seconds: float) -> None:
+        super().__init__(f"{waited_for} is still {status} after {seconds:g} s; it goes on, ask again by its id")
+        self.id, self.status, self.seconds = waited_for, status, seconds
+
+
+class Unreachable(AssayError):
+    """No answer came: no connection, a broken one, or a service that was too slow."""
+
+
+class UnexpectedAnswer(AssayError):
+    """An answer came that is not the API's."""
+
+    def __init__(self, url: str, content_type: str) -> None:
+        super().__init__(f"{url} answered {content_type}, not JSON; is it the address of an agency?")
+        self.url, self.content_type = url, content_type
+
+
+class WebhookRejected(AssayError):
+    """A notice whose signature is not right, or that is older or newer than the tolerance allows."""
+
+
+def retry_after_s(response: httpx.Response) -> float | None:
+    """Read ``Retry-After`` in seconds; ``None`` where it is absent or, as agencies never send it, a date."""
+    written = response.headers.get("Retry-After", "")
+    return float(written) if written.isdecimal() else None

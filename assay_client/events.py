@@ -1,0 +1,109 @@
+"""A job's events as they happen: server-sent events, taken up again where a connection broke."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from assay_client.call import Call, as_nothing
+from assay_client.errors import ProblemError, Unreachable
+from assay_client.exchange import Patience, is_passing
+
+ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
+LAST_EVENT_ID = "Last-Event-ID"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to a job.
+
+    Parameters
+    ----------
+    id : str
+        For ``last_event_id``, to go on after it.
+    type : str
+        ``queued``, ``claimed``, ``stage``, ``progress``, ``released``, ``succeeded``, ``failed`` or ``cancelled``.
+    at : str
+        When, as RFC 3339.
+    data : dict
+        What there is to say about it.
+    """
+
+    id: str
+    type: str
+    at: str
+    data: dict[str, Any]
+
+
+class EventStream:
+    """What is known of a stream between its chunks, and between its connections. Does no I/O.
+
+    Parameters
+    ----------
+    call : Call
+        Opens the stream.
+    patience : Patience
+        How often in a row a connection may fail before it is given up.
+    """
+
+    def __init__(self, call: Call[Any], patience: Patience) -> None:
+        self.ended = False
+        self._call, self._patience, self._failures = call, patience, 0
+        self._last = call.headers.get(LAST_EVENT_ID)
+        self._rest, self._fields = b"", dict[str, str]()
+
+    @property
+    def call(self) -> Call[None]:
+        """The call that opens the stream, or opens it again after the last event that was read."""
+        self._rest, self._fields = b"", {}
+        headers = {**self._call.headers, "Accept": "text/event-stream", LAST_EVENT_ID: self._last}
+        return dataclasses.replace(self._call, read=as_nothing, headers=headers)
+
+    def read(self, chunk: bytes) -> Iterator[Event]:
+        """Read what came; give every event that is complete.
+
+        The service ends lines with LF. A CR before it is dropped, and nothing else ends a line: a text
+        in `data` may hold what other readers take for one (U+2028).
+        """
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            if event := self._line(line.removesuffix(b"\r").decode()):
+                self._last, self._failures = event.id, 0
+                self.ended = event.type in ENDINGS
+                yield event
+
+    def _line(self, line: str) -> Event | None:
+        if line:
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            earlier = self._fields.get(name)
+            self._fields[name] = f"{earlier}\n{value}" if name == "data" and earlier is not None else value
+            return None
+        found, self._fields = self._fields, {}
+        if "data" not in found:
+            return None  # a comment that keeps the connection open
+        said = json.loads(found["data"])
+        return Event(found.get("id", self._last or ""), found.get("event", "message"), said["at"], said["data"])
+
+    def interrupted(self, failure: ProblemError | Unreachable) -> float:
+        """Seconds to wait before opening it again.
+
+        Raises
+        ------
+        ProblemError, Unreachable
+            `failure` itself, where opening it again makes no sense or failed too often with nothing read.
+        """
+        asked_s = failure.retry_after_s if isinstance(failure, ProblemError) else None
+        pause_s = self._patience.pause_s(self._failures, asked_s) if is_passing(failure) else None
+        if pause_s is None:
+            raise failure
+        self._failures += 1
+        return pause_s
+
+
+def closed_early(call: Call[Any]) -> Unreachable:
+    """Say that a stream was closed, as a service does that is restarted, before its job had ended."""
+    return Unreachable(f"{call.method} {call.path} was closed before the job had ended")

@@ -1,0 +1,152 @@
+"""What is done with a call, without doing it: flows ask for requests and pauses, a client carries them out.
+
+A flow is a generator. It yields a `Send` or a `Pause`, is sent the answer (or thrown httpx's error), and
+returns its result. So waiting, retrying and paging are written once, for both clients and for tests.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+
+from assay_client.call import Call, as_json, as_response
+from assay_client.errors import ProblemError, Unreachable
+
+T = TypeVar("T")
+
+TRY_AGAIN = frozenset({429, 503})
+IN_FLIGHT = "idempotency-in-flight"
+
+
+@dataclass(frozen=True)
+class Send:
+    """Have this sent; the flow is resumed with the answer, whatever its status."""
+
+    call: Call[Any]
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Let this many seconds pass."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Ended(Generic[T]):
+    """A flow's result."""
+
+    result: T
+
+
+Step: TypeAlias = Send | Pause
+Outcome: TypeAlias = httpx.Response | httpx.RequestError | None
+Flow: TypeAlias = Generator[Step, httpx.Response | None, T]
+
+
+def resume(flow: Flow[T], outcome: Outcome) -> Step | Ended[T]:
+    """Tell a flow what came of its last step (``None`` at first and after a pause); get its next one."""
+    try:
+        return flow.throw(outcome) if isinstance(outcome, httpx.RequestError) else flow.send(outcome)
+    except StopIteration as end:
+        return Ended(end.value)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often, and after how long, a request is sent again.
+
+    Only what is `Call.repeatable` is: reading, and what carries an ``Idempotency-Key``.
+
+    Parameters
+    ----------
+    retries : int
+        Times that a request is sent again after 429, 503 or no answer; 0 gives up at once.
+    first_pause_s : float
+        Seconds before the first, where the service does not say; doubled each time.
+    longest_pause_s : float
+        Longest pause that is made. Where the service asks for a longer one, its refusal is raised.
+    """
+
+    retries: int = 4
+    first_pause_s: float = 0.5
+    longest_pause_s: float = 60.0
+
+    def pause_s(self, attempt: int, asked_s: float | None) -> float | None:
+        """Seconds before the next attempt, after `attempt` of them (from 0); ``None`` to give up."""
+        if attempt >= self.retries:
+            return None
+        if asked_s is not None:
+            return asked_s if asked_s <= self.longest_pause_s else None
+        return min(self.first_pause_s * 2.0**attempt, self.longest_pause_s)
+
+
+def exchanged(call: Call[T], patience: Patience) -> Flow[T]:
+    """Send a call, again where that is safe and makes sense, and read its answer.
+
+    Raises
+    ------
+    ProblemError
+        If the service refused it.
+    Unreachable
+        If no answer came.
+    ValueError
+        If it is no request that HTTP knows, as with a line break in a header.
+    """
+    attempt = 0
+    while True:
+        failure: ProblemError | Unreachable
+        try:
+            response = yield Send(call)
+        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as why:
+            raise ValueError(f"{call.method} {call.path} cannot be sent as it is: {why}") from why
+        except httpx.RequestError as why:
+            failure, asked_s = no_answer(call, why), None
+        else:
+            if response is None:
+                raise TypeError("a flow that asked for a request was resumed without an answer")
+            if response.is_success:
+                return call.read(response)
+            failure = ProblemError.of(response)
+            asked_s = failure.retry_after_s
+        pause_s = patience.pause_s(attempt, asked_s) if call.repeatable and is_passing(failure) else None
+        if pause_s is None:
+            raise failure
+        yield Pause(pause_s)
+        attempt += 1
+
+
+def is_passing(failure: ProblemError | Unreachable) -> bool:
+    """Whether a failure may pass: no answer, too many requests, not ready, or its first attempt not over yet."""
+    return isinstance(failure, Unreachable) or failure.status in TRY_AGAIN or failure.code == IN_FLIGHT
+
+
+def no_answer(call: Call[Any], why: httpx.RequestError) -> Unreachable:
+    """Say that no answer came, and to what."""
+    problem = Unreachable(f"no answer to {call.method} {call.path}: {why or type(why).__name__}")
+    problem.__cause__ = why
+    return problem
+
+
+@dataclass(frozen=True)
+class Page:
+    """Items of one page of a list, and the call for the next; ``None`` after the last."""
+
+    items: list[Any]
+    following: Call[Any] | None
+
+
+def page(call: Call[Any], patience: Patience) -> Flow[Page]:
+    """Read one page of a list, following ``Link: <…>; rel="next"`` (RFC 8288).
+
+    Of the link only the query is taken, so that no answer can send the key to another address.
+    """
+    response = yield from exchanged(dataclasses.replace(call, read=as_response), patience)
+    link = response.links.get("next")
+    query = dict(parse_qsl(urlsplit(link["url"]).query)) if link else None
+    return Page(as_json(response)["items"], None if query is None else dataclasses.replace(call, query=query))

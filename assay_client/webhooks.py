@@ -1,0 +1,92 @@
+"""Is this notice the agency's? Standard Webhooks 1.0, signatures ``v1``."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from typing import cast
+
+from assay_client.documents import CloudEvent, Notice
+from assay_client.errors import WebhookRejected
+
+TOLERANCE_S = 300
+SECRET_PREFIX = "whsec_"  # noqa: S105  the mark of a secret, not one
+
+
+def verify_webhook(
+    headers: Mapping[str, str],
+    body: bytes,
+    secret: str,
+    *,
+    tolerance_s: float = TOLERANCE_S,
+    now_s: float | None = None,
+) -> Notice | CloudEvent:
+    """Check a notice before anything in it is believed, and read it.
+
+    Parameters
+    ----------
+    headers : mapping
+        Of the request; the case of names does not matter.
+    body : bytes
+        As it came, before anybody parsed it.
+    secret : str
+        ``whsec_…``, as the webhook's creation or rotation showed it.
+    tolerance_s : float
+        Seconds by which the notice may be older or newer than now; a recorded one is refused after them.
+    now_s : float, optional
+        The time in seconds since 1970; the clock's if left out.
+
+    Raises
+    ------
+    WebhookRejected
+        If a header is missing or garbled, the time is off, or no signature is right.
+    ValueError
+        If `secret` is none.
+    """
+    given = {name.lower(): value for name, value in headers.items()}
+    message_id, sent_s, signatures = (_header(given, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
+    _check_time(sent_s, tolerance_s, time.time() if now_s is None else now_s)
+    wanted = hmac.digest(_key(secret), b"%s.%s.%s" % (message_id.encode(), sent_s.encode(), body), "sha256")
+    # every signature is compared, in the same time: how long it takes says nothing about which one was near
+    right = [hmac.compare_digest(one, wanted) for one in map(_signature, signatures.split()) if one is not None]
+    if not any(right):
+        raise WebhookRejected(f"no v1 signature of {message_id} is right; is the secret the webhook's newest?")
+    return cast("Notice | CloudEvent", json.loads(body))
+
+
+def _header(headers: Mapping[str, str], name: str) -> str:
+    if not (value := headers.get(name, "")) or not value.isascii():
+        raise WebhookRejected(f"the header {name} is missing or garbled")
+    return value
+
+
+def _check_time(written: str, tolerance_s: float, now_s: float) -> None:
+    if not written.isdecimal():
+        raise WebhookRejected(f"webhook-timestamp is {written!r}, not seconds since 1970")
+    if abs(off_s := now_s - int(written)) > tolerance_s:
+        raise WebhookRejected(
+            f"sent {abs(off_s):.0f} s {'ago' if off_s > 0 else 'ahead'}; {tolerance_s:g} s are allowed"
+        )
+
+
+def _key(secret: str) -> bytes:
+    try:
+        key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
+    except binascii.Error:
+        key = b""
+    if not key or not secret.startswith(SECRET_PREFIX):
+        raise ValueError("a webhook's secret begins with whsec_, then has base64")
+    return key
+
+
+def _signature(written: str) -> bytes | None:
+    """Read ``v1,<base64>``; ``None`` for other versions (v1a is Ed25519) and for what is no base64."""
+    version, _, encoded = written.partition(",")
+    try:
+        return base64.b64decode(encoded, validate=True) if version == "v1" else None
+    except binascii.Error:
+        return None

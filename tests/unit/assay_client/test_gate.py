@@ -1,0 +1,111 @@
+"""What passes a gate, what fails it, and what settles nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from assay_client.__main__ import main
+from assay_client.gate import Bar, Exit
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+RATING = {
+    "id": "rat_1", "letter": "DSBS", "declared": True, "attribute": "gender", "method": "round-trip",
+    "rated_at": "2026-02-01T00:00:00.000Z", "expires_at": "2026-05-02T00:00:00.000Z", "withdrawn": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("letter", "at_least", "ends"),
+    [
+        ("UCS", "UCS", Exit.PASSED), ("DSBS", "UCS", Exit.BELOW), ("BS", "UCS", Exit.BELOW),
+        ("UCS", "DSBS", Exit.PASSED), ("DSBS", "DSBS", Exit.PASSED), ("BS", "DSBS", Exit.BELOW),
+        ("UCS", "BS", Exit.PASSED), ("DSBS", "BS", Exit.PASSED), ("BS", "BS", Exit.PASSED),
+    ],
+)  # fmt: skip
+def test_a_letter_passes_if_it_is_as_good_as_the_bar(letter, at_least, ends):
+    assert Bar(at_least).judge({**RATING, "letter": letter}, NOW).exit is ends
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"withdrawn": {"at": "…", "reason": "wrong target"}}, "withdrawn (wrong target)"),
+        ({"letter": None, "declared": False}, "nothing could be measured"),
+        ({"declared": False}, "inconclusive (leaning DSBS)"),
+        ({"expires_at": "2026-03-01T00:00:00.000Z"}, "expired on 2026-03-01"),
+        ({"rated_at": "2025-12-01T00:00:00.000Z"}, "90.0 days old, more than 30"),
+    ],
+)
+def test_what_settles_nothing_is_neither_passed_nor_failed(change, why):
+    judgement = Bar("UCS", max_age_days=30).judge({**RATING, **change}, NOW)
+    assert judgement.exit is Exit.UNSETTLED
+    assert why in judgement.said
+
+
+def test_a_rating_of_just_the_age_that_is_allowed_passes():
+    assert Bar("DSBS", max_age_days=28).judge(RATING, NOW).exit is Exit.PASSED
+
+
+def gate(url, *more):
+    return main(["gate", "--url", url, "--target-url", "http://127.0.0.1:5000", "--attribute", "gender", *more])
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "ends", "line"),
+    [
+        (404, {"code": "no-rating"}, 3, "unrated"),
+        (409, {"code": "ambiguous-rating", "candidates": [{"method": "b"}, {"method": "a"}]}, 64, "--method: a, b"),
+        (401, {"code": "key-missing", "title": "A key is needed"}, 64, "A key is needed"),
+        (500, {"code": "internal-error"}, 69, "internal-error"),
+        (200, b"<html>", 69, "is it the address of an agency?"),
+        (200, [], 69, "no rating"),
+        (200, {"hello": "world"}, 69, "no rating"),
+        (200, {**RATING, "expires_at": "soon"}, 69, "no rating"),
+        (200, {**RATING, "expires_at": "9999-01-01T00:00:00Z", "letter": "A"}, 69, "no rating"),
+    ],
+)
+def test_the_command_ends_with_a_code_and_one_line(scripted, said, capsys, status, body, ends, line):
+    scripted.answers = [said(status, body)]
+    assert gate(scripted.url) == ends
+    shown = capsys.readouterr()
+    assert line in shown.err
+    assert shown.err.count("\n") == 1
+    assert shown.out == ""
+
+
+def test_a_rating_that_passes_is_said_on_standard_output(scripted, said, capsys):
+    scripted.answers = [said(200, {**RATING, "expires_at": "9999-01-01T00:00:00Z"})]
+    assert gate(scripted.url, "--method", "round-trip") == 0
+    assert "at least DSBS, as asked" in capsys.readouterr().out
+    assert scripted.heard[0].path == (
+        "/v1/ratings/latest?target_url=http%3A%2F%2F127.0.0.1%3A5000&attribute=gender&method=round-trip"
+    )
+
+
+def test_the_key_comes_from_a_file_and_an_empty_one_is_none(scripted, said, tmp_path):
+    scripted.answers = [said(404, {"code": "no-rating"})]
+    key = tmp_path / "key"
+    for written, sent in (("assay_a\n", "Bearer assay_a"), ("\n", None)):
+        key.write_text(written)
+        assert gate(scripted.url, "--key-file", str(key)) == 3
+        assert scripted.heard[-1].headers["Authorization"] == sent
+
+
+@pytest.mark.parametrize(
+    "more", [["--at-least", "A"], ["--max-age-days", "-1"], ["--max-age-days", "nan"], ["--key-file", "/nowhere/key"]]
+)
+def test_a_question_without_sense_is_a_usage_error(capsys, more):
+    try:
+        ended = gate("http://127.0.0.1:9", *more)
+    except SystemExit as end:
+        ended = end.code
+    assert ended == 64
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_no_agency_at_the_address_is_unavailable(scripted, said, capsys):
+    scripted.answers = [said(0)]
+    assert gate(scripted.url) == 69
+    assert "no answer to GET /v1/ratings/latest" in capsys.readouterr().err
