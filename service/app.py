@@ -26,6 +26,7 @@ from service.meter import Meter
 from service.rates import Rates
 from service.routes import (
     badges,
+    callbacks,
     catalog,
     certificates,
     compositions,
@@ -57,6 +58,7 @@ from store.settings import Settings
 
 ROUTERS = (
     jobs.router,
+    callbacks.router,
     suites.router,
     schedules.router,
     ratings.router,

@@ -1,7 +1,4 @@
-"""Values that may be a moment old: read once for all who ask meanwhile, kept briefly, and bounded in number.
-
-The idea is that of `service.status`, for values of any kind.
-"""
+"""Values that may be a moment old: read once for all who ask meanwhile, kept briefly, and bounded in number."""
 
 from __future__ import annotations
 

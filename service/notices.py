@@ -13,6 +13,13 @@ from service.schemas.webhooks import EventType
 _JOB = {"job_id": "job_01KA8Z6M3YQ8V5T2N7R4W9X0CD"}
 _RATING = {"rating_id": "rat_01KA8Z7Q0JX4M6C9E2B5H8N3VT", "letter": "DSBS", "declared": True}
 _TARGET = {"target_url": "http://127.0.0.1:5000"}
+_QUESTION = {"method": "round-trip", "attribute": "gender"}
+_CHANGE = {
+    "before": {"rating_id": "rat_01KA1B2C3D4E5F6G7H8J9K0MNP", "letter": "UCS", "rated_at": "2025-12-26T03:04:05Z"},
+    "after": {"rating_id": _RATING["rating_id"], "letter": "DSBS", "rated_at": "2026-01-02T03:04:05Z"},
+    "probability": 0.996,
+    "also_differed": ["seed"],
+}
 _REFUSED = {
     "type": "/problems/target_refused",
     "title": "The target refused",
@@ -24,16 +31,22 @@ NOTICES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "job.succeeded": ("A job has ended with a rating.", _JOB | {"status": "succeeded"} | _TARGET | _RATING),
     "job.failed": ("A job has ended without a rating.", _JOB | {"status": "failed", "error": _REFUSED}),
     "job.cancelled": ("A job was cancelled.", _JOB | {"status": "cancelled"}),
-    "rating.published": ("A rating can be read by others.", _JOB | _TARGET | _RATING),
+    "rating.published": (
+        "A rating can be read by others for the first time.",
+        _JOB | _TARGET | _RATING | {"visibility": "public"},
+    ),
     "rating.changed": (
         "A target's letter is another than before, and that is no accident of measuring.",
-        _JOB | _TARGET | _RATING | {"before": {"rating_id": "rat_01KA1B2C3D4E5F6G7H8J9K0MNP", "letter": "UCS"}},
+        _JOB | _TARGET | _RATING | _QUESTION | _CHANGE,
     ),
     "rating.expiring": (
         "A rating expires soon; rate its target again.",
-        _JOB | _TARGET | _RATING | {"expires_at": "2026-04-02T03:04:05Z"},
+        _JOB | _TARGET | _RATING | _QUESTION | {"expires_at": "2026-04-02T03:04:05Z"},
     ),
-    "rating.withdrawn": ("A published rating was withdrawn.", _JOB | _TARGET | _RATING),
+    "rating.withdrawn": (
+        "A rating was withdrawn.",
+        _JOB | _TARGET | _RATING | {"visibility": "public", "reason": "The target answered from a cache."},
+    ),
     "ping": ("You asked for it.", {"webhook_id": "whk_01KA8Z5D7T3B9W2F6K1R0P4QXS"}),
 }
 """Every type of notice: what it says, and an example of its ``data``."""

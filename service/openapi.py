@@ -1,4 +1,7 @@
-"""The OpenAPI document: what FastAPI derives, with the errors it does not know registered once."""
+"""The OpenAPI document: what FastAPI derives, with the errors it does not know registered once.
+
+What it cannot see of single operations is the table of `service.operations`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from service.notices import describe_notices
+from service.operations import PUBLIC_TAGS, told_of
 from service.problems import MEDIA_TYPE
-from service.schemas.embeds import RATING_OPERATIONS
 from service.schemas.problems import ProblemDocument
 
 SUMMARY = "An independent bias-rating agency for AI services."
@@ -56,174 +59,6 @@ TAGS = [
 ]
 
 PROBLEM_REF = {"$ref": "#/components/responses/Problem"}
-PUBLIC_TAGS = frozenset({"badges", "catalog", "log", "methodology", "service"})
-PUBLIC_OPERATIONS = frozenset(
-    {
-        *RATING_OPERATIONS,
-        "listRatings",
-        "latestRating",
-        "getRating",
-        "getComposition",
-        "compareRatings",
-        "differRatings",
-        "addressHistory",
-        "letterDistribution",
-        "downloadRegistry",
-        "getReportHtml",
-        "getReportMarkdown",
-        "downloadEvidenceCsv",
-        "getAttestation",
-        "exportRating",
-        "proveObservation",
-        "getJwks",
-        "listLettersByMethodology",
-        "getReply",
-    }
-)
-
-MEDIA_TYPES = {
-    "downloadObservationsCsv": "text/csv",
-    "downloadEvidenceCsv": "text/csv",
-    "downloadObservationsJsonl": "application/jsonl",
-    "getReportHtml": "text/html",
-    "getReportMarkdown": "text/markdown",
-    "metrics": "text/plain",
-    "exportRating": "application/jsonl",
-    "downloadRegistry": "application/jsonl",
-    "getMethodologyText": "text/markdown",
-}
-"""Operations that answer in no JSON, which FastAPI cannot see from their code."""
-
-_AGAIN = {"description": "Seconds after which to ask again.", "schema": {"type": "integer", "minimum": 0}}
-_ETAG = {
-    "description": "Names this version; send it in If-None-Match.",
-    "required": True,
-    "schema": {"type": "string"},
-}
-_LOCATION = {
-    "description": "Address of what was made.",
-    "required": True,
-    "schema": {"type": "string", "format": "uri-reference"},
-}
-_LINK = {"description": 'The next page, as `rel="next"` (RFC 8288).', "schema": {"type": "string"}}
-_RATE = {"description": "What is left of the limit on new jobs.", "required": True, "schema": {"type": "string"}}
-_ORDERED = {
-    "Location": _LOCATION,
-    "Retry-After": {**_AGAIN, "required": True},
-    "RateLimit": _RATE,
-    "RateLimit-Policy": _RATE,
-}
-
-HEADERS: dict[str, dict[str, Any]] = {
-    "requestRating": _ORDERED,
-    "requestSuite": _ORDERED,
-    "getSuite": {"ETag": _ETAG, "Retry-After": _AGAIN},
-    "cancelSuite": {"ETag": _ETAG, "Retry-After": _AGAIN},
-    "listSuites": {"Link": _LINK},
-    "createSchedule": {"Location": _LOCATION, "ETag": _ETAG},
-    "getSchedule": {"ETag": _ETAG},
-    "changeSchedule": {"ETag": _ETAG},
-    "listSchedules": {"Link": _LINK},
-    "runSchedule": _ORDERED,
-    "probeTarget": _ORDERED,
-    "getJob": {"ETag": _ETAG, "Retry-After": _AGAIN},
-    "getRating": {"ETag": _ETAG},
-    "compareRatings": {"ETag": _ETAG},
-    "differRatings": {"ETag": _ETAG},
-    "getLogHead": {"ETag": _ETAG},
-    "proveInclusion": {"ETag": _ETAG},
-    "proveConsistency": {"ETag": _ETAG},
-    "downloadRegistry": {"ETag": _ETAG},
-    "targetHistory": {"Link": _LINK},
-    "addressHistory": {"Link": _LINK},
-    "getTarget": {"ETag": _ETAG},
-    "getAttestation": {"ETag": _ETAG},
-    "proveObservation": {"ETag": _ETAG},
-    "getJwks": {"ETag": _ETAG},
-    "rotateSigningKey": {"Location": _LOCATION},
-    "saveTarget": {"Location": _LOCATION, "ETag": _ETAG},
-    "createKey": {"Location": _LOCATION},
-    "createWebhook": {"Location": _LOCATION, "ETag": _ETAG},
-    "getWebhook": {"ETag": _ETAG},
-    "rotateWebhook": {"ETag": _ETAG},
-    "pingWebhook": {"Location": _LOCATION},
-    "redeliver": {"Location": _LOCATION},
-    "listWebhooks": {"Link": _LINK},
-    "listDeliveries": {"Link": _LINK},
-    "sendUpload": {"Location": _LOCATION, "ETag": _ETAG},
-    "getUpload": {"ETag": _ETAG},
-    "createSpecification": {"Location": _LOCATION, "ETag": _ETAG},
-    "addSpecificationVersion": {"Location": _LOCATION, "ETag": _ETAG},
-    "getSpecification": {"ETag": _ETAG},
-    "getSpecificationVersion": {"ETag": _ETAG},
-    "createComposition": {"Location": _LOCATION, "ETag": _ETAG},
-    "getComposition": {"ETag": _ETAG},
-    "listCompositions": {"Link": _LINK},
-    "listUploads": {"Link": _LINK},
-    "listSpecifications": {"Link": _LINK},
-    "listJobs": {"Link": _LINK},
-    "listRatings": {"Link": _LINK},
-    "listTargets": {"Link": _LINK},
-    "listKeys": {"Link": _LINK},
-    "listObservations": {"Link": _LINK},
-    "listDomains": {"Link": _LINK},
-    "listMethodologies": {"ETag": _ETAG},
-    "getMethodology": {"ETag": _ETAG},
-    "getMethodologyText": {"ETag": _ETAG},
-    "listLettersByMethodology": {"ETag": _ETAG},
-    "rerateRating": _ORDERED,
-    "addDomain": {"Location": _LOCATION, "ETag": _ETAG},
-    "getDomain": {"ETag": _ETAG},
-    "verifyDomain": _ORDERED,
-    "getReply": {"ETag": _ETAG},
-    "putReply": {"ETag": _ETAG},
-}
-"""Headers of the successful answer; those that are required are always there."""
-
-_KNOWN = ("200", "It was there already; what is kept is shown.")
-ALSO: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("probeTarget", "rerateRating", "verifyDomain"), ("200", "It has ended.")),
-    **dict.fromkeys(("sendUpload", "addSpecificationVersion", "addDomain"), _KNOWN),
-    "putReply": ("201", "Written; there was none before."),
-}
-"""A second status of success that an operation may have, and what it says; the body is of the same shape."""
-
-CONFLICTS = frozenset(
-    {
-        *("addDomain", "cancelJob", "latestRating", "saveTarget", "removeUpload", "createSpecification"),
-        "createComposition",
-        *("exportRating", "proveObservation", "rotateSigningKey"),
-        *("setVisibility", "withdrawRating"),
-        *("createWebhook", "rotateWebhook", "pingWebhook", "redeliver"),
-    }
-)
-"""Operations that can meet a state of things that forbids them (409)."""
-
-_JOB = dict.fromkeys(("getJob", "followJob", "cancelJob", "listObservations"), ("job_id", "/id"))
-LINKS: dict[str, dict[str, tuple[str, str]]] = {
-    "requestRating": _JOB,
-    "probeTarget": _JOB,
-    "getJob": {"getRating": ("rating_id", "/rating/id")},
-    "saveTarget": dict.fromkeys(("getTarget", "replaceTarget", "probeTarget", "removeTarget"), ("target_id", "/id")),
-    "requestSuite": dict.fromkeys(("getSuite", "cancelSuite"), ("suite_id", "/id")),
-    "createSchedule": dict.fromkeys(
-        ("getSchedule", "changeSchedule", "runSchedule", "removeSchedule"), ("schedule_id", "/id")
-    ),
-    "createKey": {"revokeKey": ("key_id", "/id")},
-    "createWebhook": dict.fromkeys(
-        ("getWebhook", "replaceWebhook", "pingWebhook", "rotateWebhook", "enableWebhook", "removeWebhook"),
-        ("webhook_id", "/id"),
-    ),
-    "sendUpload": dict.fromkeys(("getUpload", "removeUpload"), ("upload_id", "/id")),
-    "rerateRating": _JOB,
-    "verifyDomain": _JOB,
-    "addDomain": dict.fromkeys(("getDomain", "verifyDomain", "removeDomain"), ("domain_id", "/id")),
-    "createComposition": {"getComposition": ("composition_id", "/id")},
-    "createSpecification": dict.fromkeys(
-        ("getSpecification", "addSpecificationVersion", "removeSpecification"), ("specification_name", "/name")
-    ),
-}
-"""What can be done next with what an operation answered: operation, its parameter, where the answer has the value."""
 
 
 def describe(app: FastAPI, *, keys_required: bool) -> None:
@@ -270,31 +105,31 @@ def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, An
     for path in document["paths"].values():
         for method, operation in path.items():
             _complete(method, operation)
-            if "security" in operation and (not keys_required or operation["operationId"] in PUBLIC_OPERATIONS):
+            if "security" in operation and (not keys_required or told_of(operation["operationId"]).public):
                 operation["security"] = [{}, {"ApiKey": []}]
     return document
 
 
 def _complete(method: str, operation: dict[str, Any]) -> None:
-    name, responses = operation["operationId"], operation["responses"]
+    told, responses = told_of(operation["operationId"]), operation["responses"]
     success = responses[min(responses)]
-    if name in MEDIA_TYPES:
-        success["content"] = {MEDIA_TYPES[name]: {"schema": {"type": "string"}}}
-    if name in HEADERS:
-        success["headers"] = HEADERS[name]
-    if name in LINKS:
+    if told.media_type is not None:
+        success["content"] = {told.media_type: {"schema": {"type": "string"}}}
+    if told.headers:
+        success["headers"] = dict(told.headers)
+    if told.then:
         success["links"] = {
             then: {"operationId": then, "parameters": {parameter: f"$response.body#{pointer}"}}
-            for then, (parameter, pointer) in LINKS[name].items()
+            for then, (parameter, pointer) in told.then.items()
         }
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _never_null(parameter["schema"])
-    if "ETag" in HEADERS.get(name, {}) and method == "get":
+    if "ETag" in told.headers and method == "get":
         responses["304"] = {"description": "Nothing has changed since the version in If-None-Match."}
-    if name in ALSO:
-        status, said = ALSO[name]
+    if told.also is not None:
+        status, said = told.also
         responses[status] = {"description": said, "content": success["content"]}
-    if name == "followJob":
+    if operation["operationId"] == "followJob":
         responses["204"] = {"description": "Everything has been sent; there is nothing more to come."}
         stream = success["content"]["text/event-stream"]
         stream["schema"] = stream.pop("itemSchema")  # a word of OpenAPI 3.2; tools read a stream's schema as an event's
@@ -337,24 +172,14 @@ def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _failures(operation: dict[str, Any]) -> list[str]:
     """Statuses of the errors that an operation can answer with."""
-    name, tag = operation["operationId"], operation["tags"][0]
-    found = ["500", "503"]
-    if tag not in PUBLIC_TAGS or name == "getLimits":
-        found += ["401"] + ([] if name in PUBLIC_OPERATIONS else ["403"])
+    told = told_of(operation["operationId"])
+    found = {"500", "503", *told.fails}
+    if operation["tags"][0] not in PUBLIC_TAGS:
+        found |= {"401"} if told.public else {"401", "403"}
     if any(one["in"] == "path" for one in operation.get("parameters", ())):
-        found.append("404")
+        found.add("404")
     if operation.get("parameters"):
-        found.append("422")
+        found.add("422")
     if "requestBody" in operation:
-        found += ["400", "413", "415", "422"]
-    if name in {"rerateRating", "verifyDomain", "requestRating", "probeTarget"}:
-        found += ["409", "429"]
-    if name in CONFLICTS:
-        found.append("409")
-    if name in {"requestSuite", "runSchedule"}:
-        found += ["409", "429"]
-    if name in {"cancelSuite", "createSchedule"}:
-        found.append("409")
-    if name == "latestRating":
-        found.append("404")
-    return sorted(set(found))
+        found |= {"400", "413", "415", "422"}
+    return sorted(found)

@@ -15,11 +15,9 @@ from prometheus_client import CollectorRegistry, Counter
 
 from assay.reports import Embed, Shown
 from assay.reports.shown import face
+from service.freshness import caching
 from service.moments import Moments
 from store.published import Seen
-
-FRESH_S, STALE_S = 300, 86_400
-"""How long a copy may be shown without asking, and while asking."""
 
 OLDEST_S = 1.0
 """Age above which a reading is not given any more: so soon a rating that was withdrawn says so."""
@@ -129,10 +127,9 @@ def exhibit(seen: Seen, form: Embed, base_url: str) -> Exhibit:
 
 def _caching(body: bytes, shown: Shown) -> dict[str, str]:
     private = shown.visibility == "private"
-    audience = "private" if private else "public"
     return {
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
-        "Cache-Control": f"{audience}, max-age={FRESH_S}, stale-while-revalidate={STALE_S}",
+        "Cache-Control": caching(private=private),
         "Content-Security-Policy": POLICY,
         # a catalog reads what is published from its own pages
         **({"Vary": "Authorization"} if private else {"Access-Control-Allow-Origin": "*"}),

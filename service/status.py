@@ -6,15 +6,14 @@ serves them as well as a new one, and a thousand of them cost one read at a time
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from service.answer import Answer
 from service.meter import Meter
+from service.moments import Moments
 
 MOST_KEPT = 2048
 STALE_S = 1.0
@@ -49,21 +48,10 @@ Key = tuple[str, str, str]
 Read = Callable[[], Awaitable[Status]]
 
 
-@dataclass(eq=False)
-class _Kept:
-    """A status with the way to read it again; `read_at` is when its last reading began."""
+class StatusCache(Moments[Key, Status]):
+    """Statuses that may be `keep_s` old, and up to `STALE_S` while they are read again.
 
-    read: Read
-    read_at: float = float("-inf")
-    last: Status | None = None
-    reading: asyncio.Future[Status] | None = None
-
-
-class StatusCache:
-    """Keeps statuses for a short time, and lets those who ask meanwhile wait for one read.
-
-    A status that is older than `keep_s` is read again; until that is done, the old one is given, as
-    long as it is younger than `STALE_S`: when a thousand ask at once, a read takes its turn too.
+    When a thousand ask at once, a read takes its turn too; until it is done the old status is given.
 
     Parameters
     ----------
@@ -76,62 +64,13 @@ class StatusCache:
     """
 
     def __init__(self, keep_s: float, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
-        self._keep_s, self._meter, self._clock = keep_s, meter, clock
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        def count(outcome: str) -> None:
+            if outcome != "read":
+                meter.status_asked(outcome)
 
-    async def get(self, key: Key, read: Read) -> Status:
-        """Give a status, read anew if there is none that is young enough.
-
-        An error is given to everyone who waited for the same read, and not kept.
-        """
-        if (status := self.at_hand(key)) is not None:
-            return status
-        self._meter.status_asked("miss")
-        if self._keep_s <= 0:
-            return await read()
-        kept = self._kept.get(key)
-        if kept is None:
-            kept = self._keep(key, read)
-        # whoever began the read may go away; those who wait for it must not suffer
-        return await asyncio.shield(self._reading(key, kept))
-
-    def at_hand(self, key: Key) -> Status | None:
-        """Give a status that is young enough; one that is not quite young is read again meanwhile."""
-        kept = self._kept.get(key)
-        if kept is None or kept.last is None:
-            return None
-        age_s = self._clock() - kept.read_at
-        if age_s > STALE_S:
-            return None
-        if age_s > self._keep_s:
-            self._reading(key, kept)
-        self._meter.status_asked("hit")
-        return kept.last
+        super().__init__(keep_s, STALE_S, count, most=MOST_KEPT, clock=clock)
 
     def forget(self, job_id: str) -> None:
         """Read a job anew next time: somebody here knows that it has changed."""
         for key in [key for key in self._kept if key[1] == job_id]:
             del self._kept[key]
-
-    def _keep(self, key: Key, read: Read) -> _Kept:
-        kept = self._kept[key] = _Kept(read)
-        if len(self._kept) > MOST_KEPT:
-            self._kept.popitem(last=False)
-        return kept
-
-    def _reading(self, key: Key, kept: _Kept) -> asyncio.Future[Status]:
-        if kept.reading is None:
-            began = self._clock()
-            kept.reading = asyncio.ensure_future(kept.read())
-
-            def put(done: asyncio.Future[Status]) -> None:
-                kept.reading = None
-                if done.cancelled() or done.exception() is not None:
-                    kept.last = None
-                    if self._kept.get(key) is kept:
-                        del self._kept[key]
-                else:
-                    kept.last, kept.read_at = done.result(), began
-
-            kept.reading.add_done_callback(put)
-        return kept.reading

@@ -144,6 +144,7 @@ _rating = (
     select(ratings.c.id)
     .where(ratings.c.tenant == _wanted.c.tenant, ratings.c.request_digest == _wanted.c.request_digest)
     .where(_wanted.c.age_ms > 0, ratings.c.created_at >= now_ms() - _wanted.c.age_ms, ratings.c.expires_at > now_ms())
+    .where(ratings.c.withdrawn_at.is_(None))
     .limit(1)
     .scalar_subquery()
 )

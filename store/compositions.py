@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, or_,
 from store.agency import compositions
 from store.clock import now_ms
 from store.ids import new_id
-from store.keyset import older_than
+from store.keyset import page_of
 from store.ratings import StoredRating
 from store.schema import ratings, targets
 from store.secrets import sealed_from
@@ -84,9 +84,7 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredComposition]:
     """Read a tenant's compositions, newest first, after ``before = (created_at, id)`` of the page before."""
     query = select(compositions).where(compositions.c.tenant == tenant)
-    if before is not None:
-        query = query.where(older_than(compositions.c.created_at, compositions.c.id, before))
-    query = query.order_by(compositions.c.created_at.desc(), compositions.c.id.desc()).limit(limit)
+    query = page_of(query, compositions.c.created_at, compositions.c.id, before, limit)
     return [StoredComposition(**row) for row in c.execute(query).mappings()]
 
 

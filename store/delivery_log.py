@@ -1,4 +1,4 @@
-"""What was sent to an endpoint and what came of it, for its owner; and sending it again."""
+"""What was sent to a receiver and what came of it, for its owner; and sending it again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,27 @@ from sqlalchemy import ColumnElement, Connection, case, select, update
 
 from store.agency import deliveries, delivery_attempts
 from store.clock import now_ms
-from store.keyset import older_than
+from store.keyset import page_of
+from store.schema import outbox
+
+
+@dataclass(frozen=True)
+class ToWebhook:
+    """An endpoint of a tenant."""
+
+    webhook_id: str
+    tenant: str
+
+
+@dataclass(frozen=True)
+class ToCallback:
+    """The own receiver of a tenant's job."""
+
+    job_id: str
+    tenant: str
+
+
+Receiver = ToWebhook | ToCallback
 
 
 @dataclass(frozen=True)
@@ -55,9 +75,9 @@ class Delivery:
 _SHOWN = tuple(deliveries.c[name] for name in Delivery.__dataclass_fields__)
 
 
-def find(c: Connection, delivery_id: str, webhook_id: str, tenant: str) -> Delivery | None:
-    """Read a delivery of a tenant's endpoint."""
-    row = c.execute(select(*_SHOWN).where(*_of(delivery_id, webhook_id, tenant))).one_or_none()
+def find(c: Connection, delivery_id: str, receiver: Receiver) -> Delivery | None:
+    """Read a delivery to a receiver."""
+    row = c.execute(select(*_SHOWN).where(deliveries.c.id == delivery_id, *_to(receiver))).one_or_none()
     return None if row is None else Delivery(*row)
 
 
@@ -70,34 +90,31 @@ def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
 
 def page(
     c: Connection,
-    webhook_id: str,
-    tenant: str,
+    receiver: Receiver,
     *,
     state: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Delivery]:
-    """Read an endpoint's deliveries, newest first, after ``before = (created_at, id)`` of the page before."""
-    query = select(*_SHOWN).where(deliveries.c.webhook_id == webhook_id, deliveries.c.tenant == tenant)
+    """Read a receiver's deliveries, newest first, after ``before = (created_at, id)`` of the page before."""
+    query = select(*_SHOWN).where(*_to(receiver))
     if state is not None:
         query = query.where(deliveries.c.state == state)
-    if before is not None:
-        query = query.where(older_than(deliveries.c.created_at, deliveries.c.id, before))
-    query = query.order_by(deliveries.c.created_at.desc(), deliveries.c.id.desc()).limit(limit)
+    query = page_of(query, deliveries.c.created_at, deliveries.c.id, before, limit)
     return [Delivery(*row) for row in c.execute(query)]
 
 
-def redeliver(c: Connection, delivery_id: str, webhook_id: str, tenant: str, url: str) -> Delivery | None:
-    """Send a delivery again at once, to where its endpoint is now, under the same webhook-id.
+def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
+    """Send a delivery again at once, to `url` if its receiver has moved there, under the same webhook-id.
 
     It is tried as often as is left of its schedule, and at least once. One that is being attempted
     now is attempted again after that.
     """
     waits = deliveries.c.state == "waiting"
-    again = update(deliveries).where(*_of(delivery_id, webhook_id, tenant))
+    again = update(deliveries).where(deliveries.c.id == delivery_id, *_to(receiver))
     again = again.values(
         state="waiting",
-        url=url,
+        url=deliveries.c.url if url is None else url,
         next_attempt_at=now_ms(),
         ended_at=None,
         lease_until=case((waits, deliveries.c.lease_until), else_=None),
@@ -106,6 +123,11 @@ def redeliver(c: Connection, delivery_id: str, webhook_id: str, tenant: str, url
     return None if row is None else Delivery(*row)
 
 
-def _of(delivery_id: str, webhook_id: str, tenant: str) -> list[ColumnElement[bool]]:
-    mine = (deliveries.c.tenant == tenant, deliveries.c.webhook_id == webhook_id)
-    return [deliveries.c.id == delivery_id, *mine]
+def _to(receiver: Receiver) -> list[ColumnElement[bool]]:
+    mine = deliveries.c.tenant == receiver.tenant
+    match receiver:
+        case ToWebhook(webhook_id):
+            return [mine, deliveries.c.webhook_id == webhook_id]
+        case ToCallback(job_id):
+            news = select(outbox.c.id).where(outbox.c.job_id == job_id)
+            return [mine, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(news)]

@@ -18,7 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from store.agency import domains
 from store.clock import now_ms
 from store.ids import new_id
-from store.keyset import older_than
+from store.keyset import page_of
 
 PROOF_DAYS = 90
 """Days for which a proof is good."""
@@ -113,9 +113,7 @@ def find(c: Connection, domain_id: str, tenant: str | None) -> Domain | None:
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Domain]:
     """Read a tenant's domains, newest first, after ``before = (created_at, id)`` of the page before."""
     query = _domains().where(domains.c.tenant == tenant)
-    if before is not None:
-        query = query.where(older_than(domains.c.created_at, domains.c.id, before))
-    query = query.order_by(domains.c.created_at.desc(), domains.c.id.desc()).limit(limit)
+    query = page_of(query, domains.c.created_at, domains.c.id, before, limit)
     return [_domain(row) for row in c.execute(query).mappings()]
 
 

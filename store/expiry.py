@@ -78,6 +78,7 @@ def announce_expiring(c: Connection, found: Sequence[Expiring]) -> None:
     """Write the notices of ratings that expire soon. The caller is the only one who does."""
     for one in found:
         told = {
+            "job_id": one.job_id,
             "rating_id": one.id,
             "target_url": one.target_url,
             "method": one.method,
@@ -114,10 +115,13 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
     if not found.changed:
         return None
     told = {
+        "job_id": rating.job_id,
         "rating_id": rating.id,
         "target_url": rating.target_url,
         "method": rating.method,
         "attribute": rating.attribute,
+        "letter": rating.letter,
+        "declared": rating.declared,
         "before": {"rating_id": before.id, "letter": before.letter, "rated_at": iso(before.created_at)},
         "after": {"rating_id": rating.id, "letter": rating.letter, "rated_at": iso(rating.created_at)},
         "probability": found.letter.probability,

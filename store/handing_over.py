@@ -36,7 +36,23 @@ class _News:
     outbox_id: int | None = None
 
 
-def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> int:
+@dataclass(frozen=True)
+class HandedOver:
+    """What became of some notices.
+
+    Attributes
+    ----------
+    closed : int
+        How many were closed.
+    malformed : tuple of Notice
+        Those among them that hold nothing to tell; they were given up, so that they keep back no others.
+    """
+
+    closed: int = 0
+    malformed: tuple[Notice, ...] = ()
+
+
+def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOver:
     """Turn due notices into deliveries and close them.
 
     Parameters
@@ -50,24 +66,27 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> int:
 
     Returns
     -------
-    int
-        How many notices were closed.
+    HandedOver
+        How many notices were closed, and which of them could not be read.
     """
     notices = outbox.due(c, limit)
     if not notices:
-        return 0
+        return HandedOver()
     listening, now = _listening(c, {notice.tenant for notice in notices}), read_clock(c)
     rows = []
     for notice in notices:
+        if notice.data is None:
+            outbox.give_up(c, notice.id)
+            continue
         source = f"{base_url}/v1/jobs/{notice.job_id}"
-        news = _News(notice.kind, notice.created_at, notice.payload["data"], source, notice.id)
+        news = _News(notice.kind, notice.created_at, notice.data, source, notice.id)
         rows += [_row(news, notice.tenant, url, webhook, now) for url, webhook in _receivers(notice, listening)]
     if rows:
         into = sqlite.insert(deliveries) if c.dialect.name == "sqlite" else postgresql.insert(deliveries)
         c.execute(into.on_conflict_do_nothing(), rows)
     for notice in notices:
-        outbox.delivered(c, notice.id)
-    return len(notices)
+        outbox.delivered(c, notice.id)  # one that was given up stays so
+    return HandedOver(len(notices), tuple(notice for notice in notices if notice.data is None))
 
 
 def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:

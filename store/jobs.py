@@ -32,7 +32,7 @@ from store.dispatch import (
 from store.errors import AlreadyFinished
 from store.events import Event, append, events
 from store.job import COUNTERS, UNFINISHED, Job, NewJob, Status, changed, columns_of, end_cancelled, job_from
-from store.keyset import older_than
+from store.keyset import page_of
 from store.leases import Beat, Claim, claim, heartbeat, hold, release
 from store.observations import LedgerEntry
 from store.outbox import announce
@@ -170,9 +170,7 @@ def page(
         query = query.where(jobs.c.status == status)
     if target_url is not None:
         query = query.where(jobs.c.target_url == target_url)
-    if before is not None:
-        query = query.where(older_than(jobs.c.created_at, jobs.c.id, before))
-    query = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(limit)
+    query = page_of(query, jobs.c.created_at, jobs.c.id, before, limit)
     return [job_from(row) for row in c.execute(query).mappings()]
 
 

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from store.clock import now_ms
 from store.ids import ALPHABET, new_id
-from store.keyset import older_than
+from store.keyset import page_of
 from store.schema import api_keys
 
 SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin")
@@ -129,9 +129,7 @@ def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = 
     query = select(api_keys)
     if tenant is not None:
         query = query.where(api_keys.c.tenant == tenant)
-    if before is not None:
-        query = query.where(older_than(api_keys.c.created_at, api_keys.c.id, before))
-    query = query.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()).limit(limit)
+    query = page_of(query, api_keys.c.created_at, api_keys.c.id, before, limit)
     return [_key(row) for row in c.execute(query).mappings()]
 
 

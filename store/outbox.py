@@ -5,11 +5,12 @@ One per job and kind, so that a repeated transaction announces nothing twice.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Text, insert, select, type_coerce, update
 
 from store.clock import now_ms
 from store.schema import jobs, outbox
@@ -27,8 +28,8 @@ class Notice:
         Whom it concerns.
     kind : str
         ``job.succeeded``, ``job.failed``, ``job.cancelled``, ``rating.published`` …
-    payload : dict
-        ``{"type", "timestamp_ms", "data"}``, thin.
+    data : dict or None
+        Its facts, thin. ``None``: what the row holds is no notice, and cannot be told to anybody.
     callback_url : str or None
         The job's own receiver.
     attempts : int
@@ -41,7 +42,7 @@ class Notice:
     job_id: str
     tenant: str
     kind: str
-    payload: dict[str, Any]
+    data: dict[str, Any] | None
     callback_url: str | None
     attempts: int
     created_at: int
@@ -64,6 +65,13 @@ def announce(c: Connection, job_id: str, kinds: Sequence[str], data: Mapping[str
         )
 
 
+def announce_once(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
+    """Write a notice unless one of its kind was written for the job; the caller holds what it is about."""
+    told = select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)
+    if c.execute(told).first() is None:
+        announce(c, job_id, (kind,), data)
+
+
 def due(c: Connection, limit: int = 100) -> list[Notice]:
     """Read the notices that are due, oldest first, and lock them; those another transaction holds are left out."""
     rows = c.execute(
@@ -72,7 +80,7 @@ def due(c: Connection, limit: int = 100) -> list[Notice]:
             outbox.c.job_id,
             jobs.c.tenant,
             outbox.c.kind,
-            outbox.c.payload,
+            type_coerce(outbox.c.payload, Text).label("data"),  # read below: a bad row must not keep back the others
             jobs.c.callback_url,
             outbox.c.attempts,
             outbox.c.created_at,
@@ -83,7 +91,7 @@ def due(c: Connection, limit: int = 100) -> list[Notice]:
         .limit(limit)
         .with_for_update(of=outbox, skip_locked=True)
     )
-    return [Notice(*row) for row in rows]
+    return [Notice(**{**row, "data": _data(row["data"])}) for row in rows.mappings()]
 
 
 def delivered(c: Connection, notice_id: int) -> None:
@@ -99,6 +107,20 @@ def postpone(c: Connection, notice_id: int, delay_s: float) -> None:
 def give_up(c: Connection, notice_id: int) -> None:
     """Close a notice that could not be delivered."""
     _change(c, notice_id, state="given-up", attempts=outbox.c.attempts + 1)
+
+
+def _data(written: str) -> dict[str, Any] | None:
+    """Take the facts out of a row's JSON, if it is what `announce` writes."""
+    try:
+        payload = json.loads(written, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    data = payload.get("data") if isinstance(payload, dict) else None
+    return data if isinstance(data, dict) else None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _change(c: Connection, notice_id: int, **values: Any) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, or_,
 
 from store.clock import iso, now_ms, read_clock
 from store.ids import new_id
-from store.keyset import older_than
+from store.keyset import page_of
 from store.schema import ratings
 
 State = Literal["standing", "withdrawn", "all"]
@@ -179,9 +179,7 @@ def page(
     query = query.where(
         *_equal(target_url=target_url, attribute=attribute, method=method, letter=letter, declared=declared)
     )
-    if before is not None:
-        query = query.where(older_than(ratings.c.created_at, ratings.c.id, before))
-    query = query.order_by(ratings.c.created_at.desc(), ratings.c.id.desc()).limit(limit)
+    query = page_of(query, ratings.c.created_at, ratings.c.id, before, limit)
     return [_rating(row) for row in c.execute(query).mappings()]
 
 

@@ -2,7 +2,8 @@
 
 A rating goes from private to unlisted to public. While it is unlisted it may go back: it was never listed.
 Once it is public others have relied on it, so it can only be withdrawn, with a reason that stays beside it.
-What the public could see, and can no longer rely on, is written to the log (`store.log`).
+What the public could see, and can no longer rely on, is written to the log (`store.log`). The rating's
+own tenant is told when others can read it for the first time, and when it is withdrawn (`store.outbox`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from assay.certificate import rating_digest
 from store import log
 from store.clock import iso, read_clock
 from store.errors import AlreadyWithdrawn, PublishedForGood
+from store.outbox import announce_once
 from store.ratings import StoredRating
 from store.schema import ratings
+
+PUBLISHED, WITHDRAWN = "rating.published", "rating.withdrawn"
 
 TARGET = ("name", "kind", "protocol", "url", "digest")
 """Parts of a target that are logged; its settings are in the rating itself."""
@@ -79,13 +83,30 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
     withdrawn = _change(c, rating.id, withdrawn_at=read_clock(c), withdrawn_why=reason)
     if withdrawn.visibility == "public":  # what was never public must not come to light by its end
         log.append(c, withdrawn.id, "withdrawn", _facts(withdrawn) | {"reason": reason})
+    announce_once(c, withdrawn.job_id, WITHDRAWN, _told(withdrawn) | {"reason": reason})
     return withdrawn
 
 
 def note_published(c: Connection, rating: StoredRating) -> None:
-    """Log a rating, in the transaction that made it public; one that is not public is left alone."""
+    """Log a rating that became public and announce one that others can read, in the transaction that made it so.
+
+    A private rating is left alone; one that was announced before is not announced again.
+    """
     if rating.visibility == "public":
         log.append(c, rating.id, "published", _facts(rating))
+    if rating.visibility != "private":
+        announce_once(c, rating.job_id, PUBLISHED, _told(rating))
+
+
+def _told(rating: StoredRating) -> dict[str, Any]:
+    return {
+        "job_id": rating.job_id,
+        "target_url": rating.target_url,
+        "rating_id": rating.id,
+        "letter": rating.letter,
+        "declared": rating.declared,
+        "visibility": rating.visibility,
+    }
 
 
 def _facts(rating: StoredRating) -> dict[str, Any]:

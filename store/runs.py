@@ -72,7 +72,7 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 
 
 def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str]) -> str:
-    """Keep the rating, log it if it is public, and end the job, all or nothing.
+    """Keep the rating, log and announce it if others can read it, and end the job, all or nothing.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str
     rating : NewRating
         What was found; its document gets ``id``, ``rated_at`` and ``expires_at`` here.
     notices : sequence of str
-        Kinds of notice to write: ``job.succeeded``, ``rating.published`` …
+        Kinds of notice to write of the job's end: ``job.succeeded``. Those of the rating follow from it.
 
     Returns
     -------
@@ -92,10 +92,10 @@ def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str
     """
     job = hold(c, claim)
     stored = ratings.add(c, rating, job.id)
-    note_published(c, stored)
     facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
     end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
     announce(c, job.id, notices, {"job_id": job.id, "status": "succeeded", "target_url": stored.target_url, **facts})
+    note_published(c, stored)
     announce_change(c, stored, job.experiment)
     return stored.id
 

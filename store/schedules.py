@@ -20,7 +20,7 @@ from store.clock import now_ms, read_clock
 from store.described import TargetChanged, TargetRemoved, describe_now
 from store.ids import new_id
 from store.job import NewJob
-from store.keyset import older_than
+from store.keyset import page_of
 from store.requests import request_digest
 from store.rhythm import Rhythm
 from store.suites import Cell, NewSuite
@@ -165,9 +165,7 @@ def find(c: Connection, schedule_id: str, tenant: str) -> StoredSchedule | None:
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSchedule]:
     """Read a tenant's schedules, newest first, after ``before = (created_at, id)`` of the page before."""
     query = select(schedules).where(schedules.c.tenant == tenant, schedules.c.removed_at.is_(None))
-    if before is not None:
-        query = query.where(older_than(schedules.c.created_at, schedules.c.id, before))
-    query = query.order_by(schedules.c.created_at.desc(), schedules.c.id.desc()).limit(limit)
+    query = page_of(query, schedules.c.created_at, schedules.c.id, before, limit)
     return [_schedule(row) for row in c.execute(query).mappings()]
 
 

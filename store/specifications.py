@@ -17,7 +17,7 @@ from assay.certificate import digest_of
 from assay.errors import SpecificationError
 from store.clock import now_ms
 from store.errors import NameTaken, StoreUnavailable
-from store.keyset import older_than
+from store.keyset import page_of
 from store.schema import specifications
 
 WORDS: Mapping[str, type[ChoiceWords | AssociationWords]] = {
@@ -108,9 +108,7 @@ def page(
         query = select(specifications, latest).where(*_kept(tenant), specifications.c.version == latest)
         if kind is not None:
             query = query.where(specifications.c.kind == kind)
-        if before is not None:
-            query = query.where(older_than(specifications.c.created_at, specifications.c.name, before))
-        query = query.order_by(specifications.c.created_at.desc(), specifications.c.name.desc()).limit(limit)
+        query = page_of(query, specifications.c.created_at, specifications.c.name, before, limit)
         rows, before = [_stored(row) for row in c.execute(query).mappings()], None
     return (rows + list(_shipped_after(kind, before and before[1])))[:limit]
 

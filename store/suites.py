@@ -16,7 +16,7 @@ from store.agency import suite_cells, suites
 from store.clock import now_ms
 from store.ids import new_id
 from store.job import UNFINISHED
-from store.keyset import older_than
+from store.keyset import page_of
 from store.schema import jobs, ratings
 
 
@@ -159,9 +159,7 @@ def find(c: Connection, suite_id: str, tenant: str) -> StoredSuite | None:
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSuite]:
     """Read a tenant's suites, newest first, after ``before = (created_at, id)`` of the page before."""
     query = select(suites).where(suites.c.tenant == tenant)
-    if before is not None:
-        query = query.where(older_than(suites.c.created_at, suites.c.id, before))
-    query = query.order_by(suites.c.created_at.desc(), suites.c.id.desc()).limit(limit)
+    query = page_of(query, suites.c.created_at, suites.c.id, before, limit)
     return [_suite(row) for row in c.execute(query).mappings()]
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, up
 
 from store.clock import now_ms
 from store.ids import new_id
-from store.keyset import older_than
+from store.keyset import page_of
 from store.schema import targets
 from store.secrets import SealedSecret, sealed_columns, sealed_from
 
@@ -90,9 +90,7 @@ def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = F
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredTarget]:
     """Read a tenant's targets, newest first, after ``before = (created_at, id)`` of the page before."""
     query = select(targets).where(targets.c.tenant == tenant, targets.c.removed_at.is_(None))
-    if before is not None:
-        query = query.where(older_than(targets.c.created_at, targets.c.id, before))
-    query = query.order_by(targets.c.created_at.desc(), targets.c.id.desc()).limit(limit)
+    query = page_of(query, targets.c.created_at, targets.c.id, before, limit)
     return [_target(row) for row in c.execute(query).mappings()]
 
 

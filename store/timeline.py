@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
 
-from store.keyset import older_than
+from store.keyset import page_of
 from store.ratings import StoredRating
 from store.schema import ratings
 
@@ -102,9 +102,7 @@ def _pairs(
     )
     standing = all_of_it.c.withdrawn_at.is_(None)
     query = select(all_of_it.c.id, case((standing, all_of_it.c.earlier_id)).label("previous_id"))
-    if before is not None:
-        query = query.where(older_than(all_of_it.c.created_at, all_of_it.c.id, before))
-    return list(c.execute(query.order_by(all_of_it.c.created_at.desc(), all_of_it.c.id.desc()).limit(limit)))
+    return list(c.execute(page_of(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)))
 
 
 def _read(c: Connection, ids: Collection[str]) -> dict[str | None, StoredRating]:

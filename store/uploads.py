@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from store.clock import now_ms
 from store.errors import UploadInUse
 from store.ids import new_id
-from store.keyset import older_than
+from store.keyset import page_of
 from store.schema import jobs, upload_chunks, uploads
 
 CHUNK_BYTES = 1 << 20
@@ -124,9 +124,7 @@ def page(
     query = select(uploads).where(uploads.c.tenant == tenant)
     if purpose is not None:
         query = query.where(uploads.c.purpose == purpose)
-    if before is not None:
-        query = query.where(older_than(uploads.c.created_at, uploads.c.id, before))
-    query = query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(limit)
+    query = page_of(query, uploads.c.created_at, uploads.c.id, before, limit)
     return [_upload(row) for row in c.execute(query).mappings()]
 
 

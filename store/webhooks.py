@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, sele
 from store.agency import deliveries, webhooks
 from store.clock import now_ms
 from store.ids import new_id
-from store.keyset import older_than
+from store.keyset import page_of
 from store.secrets import SealedSecret, Vault, sealed_columns, sealed_from
 
 EVENTS = (
@@ -155,9 +155,7 @@ def find(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Webhook]:
     """Read a tenant's endpoints, newest first, after ``before = (created_at, id)`` of the page before."""
     query = select(webhooks).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
-    if before is not None:
-        query = query.where(older_than(webhooks.c.created_at, webhooks.c.id, before))
-    query = query.order_by(webhooks.c.created_at.desc(), webhooks.c.id.desc()).limit(limit)
+    query = page_of(query, webhooks.c.created_at, webhooks.c.id, before, limit)
     return [webhook_from(row) for row in c.execute(query).mappings()]
 
 

@@ -335,4 +335,4 @@ def _finish(workplace: Workplace, claim: Claim, document: dict[str, Any]) -> Non
         valid_for_s=workplace.settings.rating_valid_days * 86_400,
     )
     with workplace.database.write() as connection:
-        jobs.finish(connection, claim, rating, ("job.succeeded", "rating.published"))
+        jobs.finish(connection, claim, rating, ("job.succeeded",))

@@ -125,10 +125,13 @@ class Deliverer:
             if not room or not deliveries.anything_due(connection):
                 return []
         base_url = (self._settings.public_url or "").rstrip("/")
-        handed_over = handing_over.BATCH
-        while handed_over == handing_over.BATCH:
+        closed = handing_over.BATCH
+        while closed == handing_over.BATCH:
             with self._database.write() as connection:
-                handed_over = handing_over.hand_over(connection, base_url)
+                handed = handing_over.hand_over(connection, base_url)
+            closed = handed.closed
+            for each in handed.malformed:
+                log.error("notice given up", why="its row holds no notice", notice=each.id, job=each.job_id)
         with self._database.read() as connection:
             ids = deliveries.choose(connection, room)
         if not ids:

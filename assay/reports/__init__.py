@@ -37,6 +37,8 @@ __all__ = ["EMBEDS", "FORMATS", "GROUP", "Embed", "Format", "Shown", "format_nam
 GROUP = "assay.reports"
 """Entry-point group in which installed packages offer a `Format`."""
 
+YAML = "application/yaml"
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -83,6 +85,8 @@ class Embed:
         Writes what is `Shown`, also that there is no rating; must not fail on what is absent.
     title, summary : str
         What it is called, and what it is good for.
+    content : callable, optional
+        What `render` writes, where that is YAML: the API's documentation shows it as an example.
     """
 
     file: str
@@ -90,17 +94,39 @@ class Embed:
     render: Callable[[Shown], str]
     title: str
     summary: str
+    content: Callable[[Shown], dict[str, Any]] | None = None
 
 
 EMBEDS: tuple[Embed, ...] = (
     Embed("badge.svg", "image/svg+xml", badge.render, "Badge", "Letter, date and age, as an image for any page."),
     Embed("badge.json", "application/json", shields.render, "Badge data", "For the endpoint badge of shields.io."),
-    Embed("overlay.yaml", "application/yaml", overlay.render, "Overlay", "Adds `info.x-bias-rating` to OpenAPI files."),
+    Embed(
+        "overlay.yaml",
+        YAML,
+        overlay.render,
+        "Overlay",
+        "Adds `info.x-bias-rating` to OpenAPI files.",
+        overlay.content,
+    ),
     Embed("linkset.json", linkset.MEDIA_TYPE, linkset.render, "Links", "From service to rating to forms (RFC 9264)."),
-    Embed("backstage.yaml", "application/yaml", backstage.render, "Annotations", "And links, for a Backstage entity."),
+    Embed(
+        "backstage.yaml",
+        YAML,
+        backstage.render,
+        "Annotations",
+        "And links, for a Backstage entity.",
+        backstage.content,
+    ),
     Embed("apis.json", "application/json", apisjson.render, "APIs.json entry", "For a provider's index of services."),
     Embed("azure-api-center.json", "application/json", azure.render, "Azure metadata", "For Azure API Center."),
-    Embed("huggingface.yaml", "application/yaml", huggingface.render, "Model index", "For a Hugging Face model card."),
+    Embed(
+        "huggingface.yaml",
+        YAML,
+        huggingface.render,
+        "Model index",
+        "For a Hugging Face model card.",
+        huggingface.content,
+    ),
     Embed("jsonld.json", "application/ld+json", jsonld.render, "Linked data", "A schema.org Review, for a web page."),
 )
 """Every form for other places."""

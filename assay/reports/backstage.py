@@ -12,12 +12,17 @@ PREFIX = "assay"
 
 
 def render(shown: Shown) -> str:
-    """Write what is to be merged into the entity's ``metadata``.
+    """Write what is to be merged into the entity's ``metadata``."""
+    return yaml_text(content(shown))
+
+
+def content(shown: Shown) -> dict[str, Any]:
+    """Give what is to be merged.
 
     The values of annotations are texts; a fact that does not exist has no annotation.
     """
     annotations = {f"{PREFIX}/{name.replace('_', '-')}": _text(value) for name, value in shown.known_facts.items()}
-    return yaml_text({"metadata": {"annotations": annotations, "links": _links(shown)}})
+    return {"metadata": {"annotations": annotations, "links": _links(shown)}}
 
 
 def _links(shown: Shown) -> list[dict[str, Any]]:

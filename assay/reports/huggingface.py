@@ -23,7 +23,12 @@ ANY_TASK = "other"
 
 def render(shown: Shown) -> str:
     """Write the index; without a rating it has no results."""
-    return yaml_text({"model-index": [{"name": shown.target, "results": [_result(shown)] if shown.id else []}]})
+    return yaml_text(content(shown))
+
+
+def content(shown: Shown) -> dict[str, Any]:
+    """Give what the index says."""
+    return {"model-index": [{"name": shown.target, "results": [_result(shown)] if shown.id else []}]}
 
 
 def _result(shown: Shown) -> dict[str, Any]:

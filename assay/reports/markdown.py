@@ -25,6 +25,8 @@ def render(document: Mapping[str, Any]) -> str:
 def _parts(rating: RatingView) -> Iterator[str]:
     verdict = rating.verdict
     yield f"# {escape(rating.target)}"
+    if (warning := outline.warning(rating)) is not None:
+        yield f"> **{escape(warning)}**"
     yield f"**{escape(verdict.headline)}**"
     yield escape(outline.subject(rating)) + "."
     yield f"{escape(verdict.words.meaning)} {escape(verdict.words.advice)}"

@@ -6,7 +6,7 @@ from datetime import date
 
 from assay.explain import listed
 from assay.reports import tables
-from assay.reports.view import Component, OwnersReply, RatingView, Table
+from assay.reports.view import Component, OwnersReply, RatingView, Table, Withdrawal
 
 VERIFY = (
     "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
@@ -36,6 +36,22 @@ def reply_sentence(reply: OwnersReply) -> str:
     """Say whose the reply is, and that it is no part of the rating."""
     when = f" on {_day(reply.written_at)}" if reply.written_at else ""
     return f"Written{when} by whoever runs {reply.host}. It is shown beside the rating and alters nothing of it."
+
+
+def warning(rating: RatingView) -> str | None:
+    """Say that a rating does not stand any more; this comes before everything else. ``None``: it may stand."""
+    if rating.withdrawal is not None:
+        return _withdrawn(rating.withdrawal)
+    if rating.expired:
+        when = f" on {_day(rating.expires_at)}" if rating.expires_at else ""
+        return f"This rating expired{when}. It says how the service was then."
+    return None
+
+
+def _withdrawn(withdrawal: Withdrawal) -> str:
+    when = f" on {_day(withdrawal.at)}" if withdrawal.at else ""
+    why = f" Reason: {withdrawal.reason}" if withdrawal.reason else ""
+    return f"This rating was withdrawn{when}. Do not rely on it.{why}"
 
 
 def subject(rating: RatingView) -> str:

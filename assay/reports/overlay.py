@@ -5,6 +5,8 @@ The owner's file stays as it is; ``info.x-bias-rating`` is merged into it by wha
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay.reports.notation import yaml_text
 from assay.reports.shown import Shown
 
@@ -14,16 +16,19 @@ VERSION = "1.1.0"
 
 def render(shown: Shown) -> str:
     """Write the overlay (https://spec.openapis.org/overlay/v1.1.0.html)."""
-    return yaml_text(
-        {
-            "overlay": VERSION,
-            "info": {"title": f"Bias rating of {shown.target}", "version": shown.id or "none"},
-            "actions": [
-                {
-                    "target": "$.info",
-                    "description": f"{shown.subject}: {shown.message}",
-                    "update": {"x-bias-rating": shown.facts},
-                }
-            ],
-        }
-    )
+    return yaml_text(content(shown))
+
+
+def content(shown: Shown) -> dict[str, Any]:
+    """Give what the overlay says."""
+    return {
+        "overlay": VERSION,
+        "info": {"title": f"Bias rating of {shown.target}", "version": shown.id or "none"},
+        "actions": [
+            {
+                "target": "$.info",
+                "description": f"{shown.subject}: {shown.message}",
+                "update": {"x-bias-rating": shown.facts},
+            }
+        ],
+    }

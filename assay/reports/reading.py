@@ -34,6 +34,7 @@ from assay.reports.view import (
     Shares,
     Steps,
     Verdict,
+    Withdrawal,
     effect_titles,
 )
 
@@ -44,7 +45,8 @@ def read(document: Mapping[str, Any]) -> RatingView:
     Parameters
     ----------
     document : mapping
-        The stored row's JSON. Any part of it may be missing.
+        The stored row's JSON. Any part of it may be missing. Whoever knows what time it is may add that
+        it is ``expired``: nothing here has a clock.
 
     Returns
     -------
@@ -79,6 +81,9 @@ def read(document: Mapping[str, Any]) -> RatingView:
         rated_at=parts.text(document, "rated_at"),
         sheets=() if looks is None else (looks,),
         reply=_reply(document),
+        withdrawal=_withdrawal(document),
+        expires_at=parts.text(document, "expires_at"),
+        expired=document.get("expired") is True,
     )
 
 
@@ -226,6 +231,14 @@ def _reply(document: Mapping[str, Any]) -> OwnersReply | None:
         return None
     host = parts.text(part, "host") or "unknown"
     return OwnersReply(said, host, parts.text(part, "link"), parts.text(part, "created_at"))
+
+
+def _withdrawal(document: Mapping[str, Any]) -> Withdrawal | None:
+    """Take it that a rating was withdrawn from anything but nothing: to miss it would be worse."""
+    if not document.get("withdrawn"):
+        return None
+    part = parts.mapping(document, "withdrawn")
+    return Withdrawal(parts.text(part, "at"), parts.text(part, "reason"))
 
 
 def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:

@@ -70,6 +70,7 @@ class _Page:
 
     def _stamp(self, rating: RatingView) -> Iterator[str]:
         verdict = rating.verdict
+        yield from self._text(outline.warning(rating) or "")
         name = f"  {verdict.letter or '?'}  "
         corners = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
         edges, across, side = corners

@@ -317,6 +317,14 @@ class OwnersReply:
 
 
 @dataclass(frozen=True)
+class Withdrawal:
+    """That the agency took the rating back: when, and why."""
+
+    at: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
 class RatingView:
     """A whole rating. `adjusted` holds p-values by component and then by correction."""
 
@@ -341,6 +349,9 @@ class RatingView:
     rated_at: str | None
     sheets: tuple[Table, ...] = ()
     reply: OwnersReply | None = None
+    withdrawal: Withdrawal | None = None
+    expires_at: str | None = None
+    expired: bool = False
 
     @property
     def foremost(self) -> tuple[Component, ...]:

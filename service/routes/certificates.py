@@ -15,9 +15,10 @@ from service.callers import DEFAULT_TENANT, Caller
 from service.conditional import none_match
 from service.context import Here
 from service.evidence import exported, proved
+from service.freshness import FRESH_S, dated, headers_of
 from service.idempotency import Repeat, once
 from service.problems import Problem, not_found
-from service.routes.ratings import FRESH_S, STALE_S, FoundRating
+from service.routes.ratings import FoundRating
 from service.schemas.certificates import (
     AttestationQuery,
     EnvelopeView,
@@ -29,7 +30,6 @@ from service.schemas.certificates import (
 from service.signatures import certificate_of, published_keys
 from service.strict_json import StrictRoute, json_response, write_json
 from store import signing
-from store.ratings import StoredRating
 
 router = APIRouter(tags=["certificates"], route_class=StrictRoute)
 
@@ -53,7 +53,7 @@ async def get_attestation(
     envelope = certificate.envelopes.get(PREDICATES[query.predicate])
     if envelope is None:
         raise Problem("no-test-result")
-    headers = _headers(rating, f"{certificate.key_id}-{query.predicate}")
+    headers = headers_of(rating, f"{certificate.key_id}-{query.predicate}")
     if none_match(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return json_response(envelope, headers=headers)
@@ -65,7 +65,9 @@ async def export_rating(rating: FoundRating, here: Here) -> Response:
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
     """
-    return await exported(here, rating)
+    export = await exported(here, rating)
+    export.headers.update(dated(rating))
+    return export
 
 
 @router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView, operation_id="proveObservation")
@@ -78,7 +80,7 @@ async def prove_observation(
     """Disclose one observation and prove that it is part of the evidence, without the others."""
     if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MOST_SEQ:
         raise not_found("observation", seq)
-    proof, headers = await proved(here, rating, number), _headers(rating, seq)
+    proof, headers = await proved(here, rating, number), headers_of(rating, seq)
     if none_match(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return json_response(proof, headers=headers)
@@ -129,14 +131,3 @@ async def rotate_signing_key(here: Here, caller: Keeper, repeat: Repeat) -> Resp
 
     answer = await here.database.write(once, repeat.by(caller), rotate)
     return answer.response()
-
-
-def _headers(rating: StoredRating, version: str) -> dict[str, str]:
-    audience = "private" if rating.visibility == "private" else "public"
-    return {
-        "ETag": f'"{rating.id}-{version}"',
-        "Cache-Control": f"{audience}, max-age={FRESH_S}, stale-while-revalidate={STALE_S}",
-        "Vary": "Authorization",
-        "X-Assay-Rated-At": str(rating.document["rated_at"]),
-        "X-Assay-Methodology": rating.methodology_version,
-    }

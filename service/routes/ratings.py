@@ -13,6 +13,7 @@ from service.beside import Beside, beside
 from service.comparing import compared
 from service.conditional import none_match
 from service.context import Here, Service
+from service.freshness import caching, dated, headers_of
 from service.pagination import Page, link_next
 from service.problems import Problem, not_found
 from service.records import ledger_csv
@@ -24,9 +25,6 @@ from store import ratings
 from store.ratings import StoredRating
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
-
-FRESH_S, STALE_S = 300, 86_400
-"""How long a copy may be shown without asking, and while asking."""
 
 
 @router.get("", response_model=RatingList, operation_id="listRatings")
@@ -100,7 +98,9 @@ async def get_report_markdown(request: Request, rating: FoundRating, here: Here)
 @router.get("/{rating_id}/observations.csv", response_class=Response, operation_id="downloadEvidenceCsv")
 async def download_evidence(rating: FoundRating, here: Here) -> Response:
     """Download the evidence behind a rating: every question with its reply."""
-    return ledger_csv(here.database, rating.job_id)
+    ledger = ledger_csv(here.database, rating.job_id)
+    ledger.headers.update(dated(rating))
+    return ledger
 
 
 @router.get("/{rating_id}/comparison", response_model=ComparisonView, operation_id="compareRatings")
@@ -127,40 +127,29 @@ async def _shown(request: Request, here: Service, rating: StoredRating) -> Respo
 
 
 async def _report(request: Request, here: Service, rating: StoredRating, name: str) -> Response:
-    aside = await _beside(here, rating)
-    headers = _headers(rating, aside)
+    aside, expired = await _beside(here, rating), here.clock() * 1000 >= rating.expires_at
+    headers = _headers(rating, aside, expired=expired)
     if none_match(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    return report(name, aside.shown_with(rating.shown), headers)
+    return report(name, aside.shown_with(rating.shown) | {"expired": expired}, headers)
 
 
 async def _beside(here: Service, rating: StoredRating) -> Beside:
     return (await here.database.read(beside, [rating], here.methodologies.next))[rating.id]
 
 
-def _headers(rating: StoredRating, aside: Beside) -> dict[str, str]:
-    """What every form of a rating carries: which one it is, when and by which methodology it was given."""
-    audience = "private" if rating.visibility == "private" else "public"
-    return {
-        "ETag": f'"{rating.id}{_standing(rating)}{aside.tag}"',
-        "Cache-Control": f"{audience}, max-age={FRESH_S}, stale-while-revalidate={STALE_S}",
-        "Vary": "Authorization",
-        "X-Assay-Rated-At": str(rating.document["rated_at"]),
-        "X-Assay-Methodology": rating.methodology_version,
-    }
-
-
-def _standing(rating: StoredRating) -> str:
-    """Name, within an entity tag, what may have changed since the rating was sealed."""
-    return f"-{rating.visibility}" + ("" if rating.withdrawn_at is None else "-withdrawn")
+def _headers(rating: StoredRating, aside: Beside, *, expired: bool = False) -> dict[str, str]:
+    """Name a rating by what may have changed since it was sealed, and by whether it is shown as expired."""
+    states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
+    named = "".join(f"-{state}" for state, holds in states.items() if holds)
+    return headers_of(rating, f"{rating.visibility}{named}{aside.tag}")
 
 
 def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]:
     """Name a comparison by its two ratings and the engine that draws it; who may not see one may not see the other."""
-    audience = "private" if "private" in {before.visibility, after.visibility} else "public"
     return {
         "ETag": f'"{before.id}-{after.id}-{assay.__version__}"',
-        "Cache-Control": f"{audience}, max-age={FRESH_S}, stale-while-revalidate={STALE_S}",
+        "Cache-Control": caching(private="private" in {before.visibility, after.visibility}),
         "Vary": "Authorization",
     }
 

@@ -11,6 +11,7 @@ from starlette.responses import StreamingResponse
 
 from service.conditional import none_match
 from service.context import Here, Service
+from service.freshness import FRESH_S
 from service.schemas.log import written
 from service.schemas.registry import DistributionQuery, DistributionView
 from service.strict_json import StrictRoute, json_response
@@ -19,7 +20,6 @@ from store.log import TreeHead
 
 router = APIRouter(prefix="/v1/registry", tags=["registry"], route_class=StrictRoute)
 
-FRESH_S = 300
 ROWS_A_READ = 50
 """Ratings in memory at once while the dump is sent; one can have hundreds of kilobytes."""
 

@@ -12,13 +12,13 @@ from service.auth import WebhookWriter
 from service.callers import Caller
 from service.conditional import none_match
 from service.context import Here, Service
+from service.deliveries import Sent
 from service.errors import located
 from service.examples import WEBHOOKS
 from service.idempotency import Repeat, Repeatable, once
 from service.pagination import Page, PageQuery, link_next
 from service.problems import Problem, not_found
 from service.schemas.webhooks import (
-    DeliveryLine,
     DeliveryList,
     DeliveryQuery,
     DeliveryView,
@@ -28,8 +28,8 @@ from service.schemas.webhooks import (
     WebhookView,
 )
 from service.strict_json import StrictRoute, json_response, read_json, write_json
-from store import delivery_log, handing_over, signing, webhooks
-from store.delivery_log import Delivery
+from store import handing_over, signing, webhooks
+from store.delivery_log import ToWebhook
 from store.ids import new_id
 from store.signing import PublicKey
 from store.webhooks import NewWebhook, Webhook
@@ -146,8 +146,7 @@ async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repea
 
     def ping(c: Any) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        delivery_id = handing_over.ping(c, webhook, base_url)
-        return _sent(c, delivery_log.find(c, delivery_id, webhook.id, caller.tenant), delivery_id)
+        return _sent(webhook).on_its_way(c, handing_over.ping(c, webhook, base_url))
 
     answer = await here.database.write(once, repeat.by(caller), ping)
     return answer.response()
@@ -158,24 +157,13 @@ async def list_deliveries(
     request: Request, response: Response, row: OwnWebhook, here: Here, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """List what was sent to an endpoint within the last 30 days, or still waits, newest first."""
-    name = f"deliveries of {row.id}"
-    before = query.before(name)
-    rows = await here.database.read(
-        delivery_log.page, row.id, row.tenant, state=query.state, before=before, limit=query.limit + 1
-    )
-    page = Page.of(rows, query.limit, lambda one: (one.created_at, one.id))
-    items = [DeliveryLine.of(one) for one in page.rows]
-    listed = DeliveryList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
-    return json_response(listed, headers=response.headers)
+    return await _sent(row).listed(request, response, here, query)
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView, operation_id="getDelivery")
 async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Response:
     """Read a delivery: what is sent, and every attempt with its answer."""
-    shown = await here.database.read(_whole, delivery_id, row)
-    if shown is None:
-        raise not_found("delivery", delivery_id)
-    return json_response(shown, headers={"Cache-Control": "private, no-cache"})
+    return await _sent(row).shown(here, delivery_id)
 
 
 @router.post(
@@ -190,7 +178,7 @@ async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: Webho
 
     def again(c: Any) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _sent(c, delivery_log.redeliver(c, delivery_id, webhook.id, caller.tenant, webhook.url), delivery_id)
+        return _sent(webhook).again(c, delivery_id, webhook.url)
 
     answer = await here.database.write(once, repeat.by(caller), again)
     return answer.response()
@@ -206,16 +194,8 @@ def _public_key(c: Any) -> PublicKey | None:
     return next((key for key in signing.every(c) if key.retired_at is None), None)
 
 
-def _whole(c: Any, delivery_id: str, webhook: Webhook) -> DeliveryView | None:
-    row = delivery_log.find(c, delivery_id, webhook.id, webhook.tenant)
-    return None if row is None else DeliveryView.whole(row, delivery_log.attempts(c, row.id))
-
-
-def _sent(c: Any, row: Delivery | None, delivery_id: str) -> Answer:
-    if row is None:
-        raise not_found("delivery", delivery_id)
-    shown = DeliveryView.whole(row, delivery_log.attempts(c, row.id))
-    return Answer(202, write_json(shown), {"Location": shown.href})
+def _sent(webhook: Webhook) -> Sent:
+    return Sent(ToWebhook(webhook.id, webhook.tenant), f"{router.prefix}/{webhook.id}")
 
 
 def _still(row: Webhook | None, webhook_id: str) -> Webhook:

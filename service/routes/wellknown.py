@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 
 from assay.reports.linkset import MEDIA_TYPE, link, linkset
 from service.conditional import none_match
+from service.freshness import caching
 from service.problems import base_url
-from service.showcase import FRESH_S, STALE_S
 from service.strict_json import StrictRoute
 
 router = APIRouter(tags=["service"], route_class=StrictRoute)
@@ -48,7 +48,7 @@ async def get_api_catalog(request: Request) -> Response:
         "Content-Type": CATALOG_TYPE,
         "Link": f'<{base}{PATH}>; rel="api-catalog"; type="{MEDIA_TYPE}", <{base}/v1>; rel="item"',
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
-        "Cache-Control": f"public, max-age={FRESH_S}, stale-while-revalidate={STALE_S}",
+        "Cache-Control": caching(private=False),
     }
     if none_match(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)

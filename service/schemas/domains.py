@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
@@ -12,6 +13,9 @@ from store.domains import CHALLENGE_PATH, Domain, host_of
 from store.replies import OwnersReply
 
 MAX_REPLY = 5_000
+
+_HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]+)?", re.IGNORECASE)
+"""A name or a number, and a port."""
 
 
 def check_host(host: str) -> str:
@@ -29,7 +33,7 @@ def check_host(host: str) -> str:
         raise SpecificationError(f"this is an address or part of one and not a host; {hint}")
     check_url(f"https://{host}/")
     name, port = host_of(f"https://{host}/"), host.rpartition(":")[2]
-    if name is None or host.endswith(":"):
+    if name is None or not _HOST.fullmatch(host):
         raise SpecificationError(f"this is no host; {hint}")
     return name.removesuffix(":80") if port == "80" else name
 

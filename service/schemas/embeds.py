@@ -37,14 +37,26 @@ RATING_OPERATIONS = tuple(operation("getRating", form) for form in EMBEDS)
 
 def answers(form: Embed) -> dict[int | str, dict[str, Any]]:
     """Describe what an operation that gives a form answers, with an example."""
-    example = form.render(Shown(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public"))
+    example = Shown(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
     essence = form.media_type.partition(";")[0]
-    content = {"schema": {"type": "string"}, "example": example}
-    if essence.endswith("json"):
-        content = {"schema": {"type": "object"}, "example": json.loads(example)}
+    content = {"schema": {"type": "string"}, "example": form.render(example)}
+    if form.content is not None:  # YAML, too, is described by what it says
+        content = {"schema": {"type": "object"}, "example": form.content(example)}
+    elif essence.endswith("json"):
+        content = {"schema": {"type": "object"}, "example": json.loads(form.render(example))}
     shown = {"description": "As of now.", "headers": _HEADERS, "content": {essence: content}}
     return {200: shown, 304: {"description": "Nothing has changed since the version in If-None-Match."}}
 
+
+FRESHNESS = {
+    "X-Assay-Rated-At": {
+        "description": "When the rating was made.",
+        "schema": {"type": "string", "format": "date-time"},
+    },
+    "X-Assay-Expires-At": {"description": "Until when it holds.", "schema": {"type": "string", "format": "date-time"}},
+    "X-Assay-Methodology": {"description": "Version of the methodology.", "schema": {"type": "string"}},
+}
+"""Headers of whatever shows a rating: how fresh it is, and by which rules."""
 
 _HEADERS = {
     "ETag": {
@@ -52,10 +64,5 @@ _HEADERS = {
         "required": True,
         "schema": {"type": "string"},
     },
-    "X-Assay-Rated-At": {
-        "description": "When the rating was made; absent where there is none.",
-        "schema": {"type": "string", "format": "date-time"},
-    },
-    "X-Assay-Expires-At": {"description": "Until when it holds.", "schema": {"type": "string", "format": "date-time"}},
-    "X-Assay-Methodology": {"description": "Version of the methodology.", "schema": {"type": "string"}},
+    **FRESHNESS,
 }

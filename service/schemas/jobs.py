@@ -112,6 +112,8 @@ class JobView(Told):
         """Show a job. `base` is the service's address, `now_s` seconds since 1970."""
         here = f"/v1/jobs/{job.id}"
         links = {"self": here, "events": f"{here}/events", "observations": f"{here}/observations"}
+        if job.callback_url is not None:
+            links["deliveries"] = f"{here}/deliveries"
         if not job.finished:
             links["cancel"] = f"{here}/cancel"
         return cls(

@@ -102,7 +102,7 @@ class WebhookList(Told):
 
 
 class DeliveryLine(Told):
-    """A notice on its way to an endpoint."""
+    """A notice on its way to a receiver."""
 
     id: str
     """The `webhook-id` of every attempt."""
@@ -117,9 +117,9 @@ class DeliveryLine(Told):
     href: str
 
     @classmethod
-    def of(cls, row: Delivery) -> Self:
-        """Show a delivery."""
-        return cls(**_line(row))
+    def of(cls, row: Delivery, under: str) -> Self:
+        """Show a delivery; `under` is the address of what it belongs to."""
+        return cls(**_line(row, under))
 
 
 class AttemptView(Told):
@@ -149,9 +149,10 @@ class DeliveryView(DeliveryLine):
     tries: list[AttemptView]
 
     @classmethod
-    def whole(cls, row: Delivery, attempts: Sequence[Attempt]) -> Self:
+    def whole(cls, row: Delivery, under: str, attempts: Sequence[Attempt]) -> Self:
         """Show a delivery and its attempts."""
-        return cls(**_line(row), url=row.url, payload=row.payload, tries=[AttemptView.of(one) for one in attempts])
+        tries = [AttemptView.of(one) for one in attempts]
+        return cls(**_line(row, under), url=row.url, payload=row.payload, tries=tries)
 
 
 class DeliveryList(Told):
@@ -167,7 +168,7 @@ class DeliveryQuery(PageQuery):
     state: DeliveryState | None = None
 
 
-def _line(row: Delivery) -> dict[str, Any]:
+def _line(row: Delivery, under: str) -> dict[str, Any]:
     waits = row.state == "waiting"
     return {
         "id": row.id,
@@ -177,5 +178,5 @@ def _line(row: Delivery) -> dict[str, Any]:
         "created_at": instant(row.created_at),
         "next_attempt_at": instant(row.next_attempt_at) if waits else None,
         "ended_at": maybe_instant(row.ended_at),
-        "href": f"/v1/webhooks/{row.webhook_id}/deliveries/{row.id}",
+        "href": f"{under}/deliveries/{row.id}",
     }

@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-ELSEWHERE = """
-import sys
-
-def refuse(event, arguments):
-    if event.startswith("socket."):
-        raise OSError(f"a socket is used: {event} {arguments}")
-
-sys.addaudithook(refuse)
-from cli.main import main
-sys.argv[0] = "assay"
-main()
-"""
 REQUEST = {
     "experiment": {"method": "round-trip", "attribute": "gender", "languages": ["es"], "texts_per_block": 20},
     "seed": 7,
 }
-
-
-def verify(home: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `assay verify` as on a machine that has nothing, and may not even make a socket."""
-    home.mkdir(exist_ok=True)
-    environment = {"HOME": str(home), "ASSAY_DATA_DIR": str(home / "none"), "PYTHONPATH": str(Path.cwd())}
-    return subprocess.run(
-        [sys.executable, "-c", ELSEWHERE, "verify", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=60,
-        check=False,
-    )
 
 
 def download(agency: str, path: str, file: Path) -> Path:
@@ -59,14 +31,13 @@ def carried(shared_agency, services, tmp_path_factory) -> tuple[Path, Path, Path
     return export, keys, download(agency, f"{rating}/observations/5/proof", folder / "proof.json")
 
 
-def test_an_export_verifies_and_replays_where_there_is_nothing_but_the_file(carried, tmp_path):
+def test_an_export_verifies_and_replays_where_there_is_nothing_but_the_file(carried, elsewhere):
     export, keys, proof = carried
-    told = verify(tmp_path / "home", export, "--keys", keys, "--replay")
+    told = elsewhere("verify", export, "--keys", keys, "--replay")
     assert told.returncode == 0, told.stderr
     assert "is as it was sealed" in told.stdout
     assert "the same to the last bit" in told.stdout
-    assert list((tmp_path / "home").iterdir()) == [], "nothing is left behind either"
-    assert verify(tmp_path / "home", proof, "--keys", keys).returncode == 0
+    assert elsewhere("verify", proof, "--keys", keys).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -78,11 +49,11 @@ def test_an_export_verifies_and_replays_where_there_is_nothing_but_the_file(carr
         (lambda content: content.replace(b"He ", b"She ", 1), "another digest"),
     ],
 )
-def test_what_was_changed_on_the_way_is_one_clean_line(carried, tmp_path, change, said):
+def test_what_was_changed_on_the_way_is_one_clean_line(carried, elsewhere, tmp_path, change, said):
     export, keys, _ = carried
     changed = tmp_path / "changed.jsonl"
     changed.write_bytes(change(export.read_bytes()))
-    told = verify(tmp_path / "home", changed, "--keys", keys)
+    told = elsewhere("verify", changed, "--keys", keys)
     assert told.returncode == 65
     assert told.stderr.startswith("assay: ")
     assert told.stderr.count("\n") == 1

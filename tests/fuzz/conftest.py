@@ -80,7 +80,7 @@ class HandWorker:
             if claim.job.kind != "rating":
                 jobs.finish_probe(c, claim, {"order_kept": True, "latency_ms": 12})
             else:
-                jobs.finish(c, claim, self._rating(claim.job), ("job.succeeded", "rating.published"))
+                jobs.finish(c, claim, self._rating(claim.job), ("job.succeeded",))
 
     def fail(self, claim: Claim) -> None:
         """End a job without a rating."""

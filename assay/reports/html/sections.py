@@ -18,6 +18,7 @@ def heading_section(rating: RatingView) -> Markup:
     return tag(
         "header",
         tag("p", "Assay", tag("span", "independent bias rating"), class_="house"),
+        _warning(rating),
         tag("div", stamp(rating, "stamp").svg, class_="stamp"),
         tag(
             "div",
@@ -27,6 +28,12 @@ def heading_section(rating: RatingView) -> Markup:
             class_="said",
         ),
     )
+
+
+def _warning(rating: RatingView) -> Markup | None:
+    """Nobody should read the letter before this."""
+    said = outline.warning(rating)
+    return None if said is None else tag("p", foreign(said), class_="warning")
 
 
 def meaning_section(rating: RatingView) -> Markup:

@@ -259,6 +259,14 @@ def test_shields_takes_every_badge(states):
     assert read("badge.json", states[State.RATED])["message"] == "DSBS · 2026-01-02"
 
 
+@pytest.mark.parametrize(
+    "one", [one for one in EMBEDS if one.media_type == "application/yaml"], ids=lambda one: one.file
+)
+def test_what_is_written_as_yaml_is_what_the_documentation_shows(one, states):
+    for state in states.values():
+        assert yaml.safe_load(one.render(state)) == one.content(state)
+
+
 def test_an_overlay_adds_the_rating_to_a_file_and_leaves_the_rest(states):
     pets = yaml.safe_load(PETS)
     for one in states.values():

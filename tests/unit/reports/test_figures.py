@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from assay.model import Letter
-from assay.reports import figures
+from assay.reports import badge, figures
 from assay.reports.figures.canvas import clip, heat_class, punch
 from assay.reports.reading import read
 
@@ -80,6 +80,11 @@ def test_text_on_every_shade_of_the_heat_map_can_be_read(scheme, step):
 def test_every_ink_can_be_read_on_every_paper_it_stands_on(scheme, ink, paper):
     colours = _schemes()[scheme]
     assert _contrast(colours[ink], colours[paper]) >= 4.5
+
+
+def test_a_letter_has_the_same_colour_in_a_figure_as_on_a_badge():
+    light = _schemes()["light"]
+    assert {letter: light[letter] for letter in badge.COLOURS} == badge.COLOURS
 
 
 def test_both_schemes_define_the_same_colours():

@@ -22,7 +22,7 @@ def documented():
     spelt = spelt.replace(
         "`.csv` and `.jsonl`", "`GET /v1/jobs/{id}/observations.csv` `GET /v1/jobs/{id}/observations.jsonl`"
     )
-    found = re.findall(r"`(GET|POST|PUT|DELETE) (/[^`?]*)[^`]*`", spelt)
+    found = re.findall(r"`(GET|POST|PUT|PATCH|DELETE) (/[^`?]*)[^`]*`", spelt)
     return {(method, re.sub(r"\{\w+\}", "{}", path)) for method, path in found}
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from service import examples
 from service.strict_json import pointer_to
+from store import domains
 from store.database import Database
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +54,23 @@ class Operation:
     def documents(self, status: int) -> bool:
         return str(status) in self.written["responses"]
 
+    @property
+    def is_badge(self) -> bool:
+        """Whether it always answers with an image, so that no page breaks: `unrated` for what is not there."""
+        return "badges" in self.written["tags"]
+
+    @property
+    def is_of_webhooks(self) -> bool:
+        """Whether it wants the scope that endpoints are kept with."""
+        return "webhooks" in self.written["tags"] or self.path.endswith("/redeliver")
+
+    @property
+    def needed(self) -> dict[str, str]:
+        """What its query cannot do without."""
+        return {
+            one["name"]: examples.SHORTEST["target"]["base_url"] for one in self.parameters("query") if one["required"]
+        }
+
 
 def operations_of(document: dict[str, Any]) -> list[Operation]:
     return [
@@ -80,10 +98,27 @@ class World:
         "replaceWebhook": examples.WEBHOOKS["changes"]["value"],
         "createSpecification": examples.SPECIFICATIONS["choices"]["value"],
         "addSpecificationVersion": examples.SPECIFICATIONS["choices"]["value"],
+        "requestSuite": {
+            "target": examples.SHORTEST["target"],
+            "methods": ["round-trip"],
+            "attributes": ["gender"],
+            "languages": ["es"],
+        },
+        "createSchedule": {"name": "Weekly", "request": examples.SHORTEST, "interval_s": 604_800},
+        "changeSchedule": {"name": "Weekly", "paused": True, "interval_s": 604_800},
+        "setVisibility": examples.VISIBILITIES["unlisted"]["value"],
+        "withdrawRating": examples.WITHDRAWALS["mistaken"]["value"],
+        "rerateRating": examples.RERATINGS["current"]["value"],
+        "putReply": examples.REPLIES["reply"]["value"],
+        "addDomain": examples.DOMAINS["port"]["value"],
+        "createComposition": {"chain": [{"rating": "{rating_id}"}, {"rating": "{rating_id}"}]},
     }
 
     def body(self, operation: Operation) -> Any:
-        return json.loads(json.dumps(self.BODIES[operation.name])) if operation.takes_body else None
+        if not operation.takes_body:
+            return None
+        written = json.dumps(self.BODIES[operation.name])
+        return json.loads(written.replace("{rating_id}", self.ids["rating_id"]))
 
     async def send(self, operation: Operation, **options: Any) -> Any:
         return await self.client.request(operation.method, operation.url(self.ids), **options)
@@ -92,8 +127,14 @@ class World:
         return next(one for one in self.operations if one.name == name)
 
 
+@pytest.fixture(scope="module")
+def documents():
+    """The OpenAPI document by how callers are known, which is all that it depends on; it takes a while to make."""
+    return {}
+
+
 @pytest.fixture
-async def build(serve, settings, worker, request_body):
+async def build(serve, settings, worker, request_body, documents):
     """Fill a service with one of everything."""
 
     async def build(changes: dict[str, Any] | None = None, **headers: str) -> World:
@@ -115,7 +156,20 @@ async def build(serve, settings, worker, request_body):
         webhook = (await client.post("/v1/webhooks", json=World.BODIES["createWebhook"])).json()
         ping = (await client.post(f"{webhook['links']['self']}/ping")).json()
         ids |= {"webhook_id": webhook["id"], "delivery_id": ping["id"]}
-        document = (await client.get("/openapi.json")).json()
+        suite = (await client.post("/v1/suites", json=World.BODIES["requestSuite"] | {"seed": 1})).json()
+        schedule = (await client.post("/v1/schedules", json=World.BODIES["createSchedule"])).json()
+        chain = {"chain": [{"rating": rating_id}] * 2}
+        composition = (await client.post("/v1/compositions", json=chain)).json()
+        domain = (await client.post("/v1/domains", json={"host": "127.0.0.1:5000"})).json()
+        with closing(Database(chosen.resolved_database_url)) as database, database.write() as c:
+            domains.checked(c, domain["id"], None)
+        replied = await client.put(f"/v1/ratings/{rating_id}/reply", json=World.BODIES["putReply"])
+        assert replied.status_code == 201, replied.text
+        ids |= {"suite_id": suite["id"], "schedule_id": schedule["id"]}
+        ids |= {"composition_id": composition["id"], "domain_id": domain["id"]}
+        if chosen.auth not in documents:
+            documents[chosen.auth] = (await client.get("/openapi.json")).json()
+        document = documents[chosen.auth]
         return World(client, operations_of(document), document, ids | {"name": "round-trip", "code": "not-found"})
 
     return build
@@ -236,6 +290,9 @@ def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
     return body
 
 
+SHOWN_IN = {"withdrawRating": ("withdrawn",)}
+"""Where an answer shows what was sent, if that is not where it was."""
+
 FULL = {
     "target": {"secret": "a-secret-of-mine", "base_url": "http://127.0.0.1:5000"},
     "callback_url": "http://127.0.0.1:9/hook",
@@ -278,6 +335,7 @@ async def test_a_strange_text_is_refused_or_kept_as_it_was_sent(database_url, bu
             harmless(one, answer, place)
             if answer.is_success and place[-1] != "secret":
                 kept += 1
+                place = (*SHOWN_IN.get(one.name, ()), *place)
                 assert at(answer.json(), place) == text
                 if location := answer.headers.get("Location"):
                     shown = await world.client.get(location)
@@ -298,7 +356,10 @@ async def test_a_strange_text_in_an_address_is_no_error_of_ours(world, text):
     for one in (each for each in world.operations if each.method in {"GET", "DELETE"}):
         for each in one.parameters("path"):
             answer = await world.client.request(one.method, one.url(world.ids | {each["name"]: text}))
-            assert refused(one, answer, text)["code"] == "not-found"
+            if one.is_badge:
+                harmless(one, answer, text)
+            else:
+                assert refused(one, answer, text)["code"] == "not-found"
         for each in one.parameters("query"):
             answer = await world.client.request(one.method, f"{one.url(world.ids)}?{each['name']}={text}")
             harmless(one, answer, f"{each['name']}={text}")
@@ -366,8 +427,10 @@ async def test_a_number_out_of_its_bounds_is_refused_by_name(world):
             assert outside(limits), f"{place} has no bounds that a number could break"
             for number in outside(limits):
                 body = world.body(one)
-                if place[0] == "experiment":
-                    body["experiment"] = {"method": method_with(world, place[1:], number), "attribute": "gender"}
+                if "experiment" in place:
+                    there = place.index("experiment") + 1
+                    method = method_with(world, place[there:], number)
+                    put(body, place[:there], {"method": method, "attribute": "gender"})
                 answer = await world.send(one, json=put(body, place, number))
                 problem = refused(one, answer, (place, number))
                 assert answer.status_code == 422
@@ -398,7 +461,7 @@ def lists(world: World) -> list[Operation]:
 async def test_no_list_gives_a_page_of_another_size_than_1_to_200(world, limit):
     assert len(lists(world)) >= 5
     for one in lists(world):
-        answer = await world.send(one, params={"limit": limit})
+        answer = await world.send(one, params={**one.needed, "limit": limit})
         assert refused(one, answer, limit)["errors"][0]["parameter"] == "limit"
         assert answer.status_code == 422
 
@@ -408,14 +471,14 @@ async def test_no_list_gives_a_page_of_another_size_than_1_to_200(world, limit):
 )
 async def test_no_list_takes_a_cursor_that_was_not_given_out(world, cursor):
     for one in lists(world):
-        answer = await world.send(one, params={"cursor": cursor})
+        answer = await world.send(one, params={**one.needed, "cursor": cursor})
         assert refused(one, answer, cursor)["errors"][0]["parameter"] == "cursor"
         assert answer.status_code == 422
 
 
 # ---------------------------------------------------------------------------- limits (row 50)
 async def test_every_way_to_new_work_is_refused_alike_above_the_rate(build):
-    world = await build({"job_rate": "1/minute"})
+    world = await build({"job_rate": "2/minute"})  # a job and a suite are in it already
     tried = 0
     for one in world.operations:
         if not one.documents(429):
@@ -424,23 +487,23 @@ async def test_every_way_to_new_work_is_refused_alike_above_the_rate(build):
         assert refused(one, answer, "too much")["code"] == "rate-limited"
         assert answer.status_code == 429
         assert 1 <= int(answer.headers["Retry-After"]) <= 60
-        assert answer.headers["RateLimit-Policy"] == '"jobs";q=1;w=60'
+        assert answer.headers["RateLimit-Policy"] == '"jobs";q=2;w=60'
         assert re.fullmatch(r'"jobs";r=0;t=\d+', answer.headers["RateLimit"])
         tried += 1
-    assert tried == 2
+    assert tried == 6
 
 
 # ---------------------------------------------------------------------------- addresses (rows 51, 52)
 async def test_what_was_removed_is_found_by_no_operation(world):
     removers = [one for one in world.operations if one.method == "DELETE"]
-    assert len(removers) >= 2
+    assert len(removers) >= 8
     for remover in removers:
         assert (await world.send(remover)).status_code == 204
-        (name,) = (each["name"] for each in remover.parameters("path"))
         for one in world.operations:
-            if f"{{{name}}}" in one.path:
+            makes_it_anew = one.path == remover.path and one.documents(201)
+            if one.path.startswith(remover.path) and not makes_it_anew and not one.is_badge:
                 answer = await world.send(one, json=world.body(one))
-                assert refused(one, answer, "removed")["code"] == "not-found"
+                assert refused(one, answer, "removed")["code"] in {"not-found", "no-reply"}
 
 
 async def test_a_wrong_method_is_answered_with_every_right_one_at_every_address(world):
@@ -460,18 +523,22 @@ async def test_a_wrong_method_is_answered_with_every_right_one_at_every_address(
 
 
 # ---------------------------------------------------------------------------- access (rows 43, 44)
+EVERYBODYS = {"catalog", "methodology", "service"}
+"""Tags of what belongs to no tenant."""
+
+
 async def test_no_operation_finds_what_another_tenant_has(build, worker, request_body):
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     world = await build({"auth": "keys"}, **mine)
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
     tried = 0
     for one in world.operations:
-        if any(f"{{{name}}}" in one.path for name in ("job_id", "target_id", "key_id", "rating_id", "webhook_id")):
+        if one.parameters("path") and not one.is_badge and one.written["tags"][0] not in EVERYBODYS:
             answer = await world.send(one, json=world.body(one), headers=theirs)
             assert refused(one, answer, "another tenant's")["code"] == "not-found"
             assert all(value not in answer.json()["detail"] for value in ("mine", "5000"))
             tried += 1
-    assert tried >= 15
+    assert tried >= 60
 
 
 async def test_no_operation_that_needs_a_key_answers_without_a_good_one(build, worker):
@@ -480,7 +547,7 @@ async def test_no_operation_that_needs_a_key_answers_without_a_good_one(build, w
     await world.client.delete(f"/v1/keys/{revoked['id']}")
     garbled = revoked["key"][:-1] + ("0" if revoked["key"][-1] != "0" else "1")
     without_scopes = worker.make_key("default", "webhooks:write")
-    webhooks_need_another = {"webhooks": worker.make_key("default", "jobs:write")}
+    without_webhooks = worker.make_key("default", "jobs:write")
     secured = [one for one in world.operations if one.needs_key]
     assert len(secured) >= 15
     for one in secured:
@@ -488,7 +555,7 @@ async def test_no_operation_that_needs_a_key_answers_without_a_good_one(build, w
             ("", 401, "key-invalid"),
             (garbled, 401, "key-invalid"),
             (revoked["key"], 401, "key-invalid"),
-            (webhooks_need_another.get(one.written["tags"][0], without_scopes), 403, "scope-missing"),
+            (without_webhooks if one.is_of_webhooks else without_scopes, 403, "scope-missing"),
         ):
             answer = await world.send(one, json=world.body(one), headers={"Authorization": f"Bearer {key}"})
             assert (answer.status_code, refused(one, answer, key)["code"]) == (status, code), one.name

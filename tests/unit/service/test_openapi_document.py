@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from service.operations import OPERATIONS
+
 pytestmark = pytest.mark.anyio
 
 MEDIA_TYPE_WORDS = {"schema", "example", "examples", "encoding"}
@@ -40,6 +42,16 @@ async def test_media_types_are_described_in_words_of_the_declared_version(docume
     assert len(found) > 30
     for one in found:
         assert set(one) <= MEDIA_TYPE_WORDS
+
+
+async def test_the_table_of_operations_names_no_operation_that_is_not_there(document):
+    assert set(OPERATIONS) <= set(operations(document))
+
+
+async def test_every_form_of_a_rating_says_how_old_it_is(document):
+    for name in ("getRating", "latestRating", "getReportHtml", "getAttestation", "exportRating", "getRatingBadgeSvg"):
+        headers = operations(document)[name]["responses"]["200"]["headers"]
+        assert {"X-Assay-Rated-At", "X-Assay-Expires-At", "X-Assay-Methodology"} <= set(headers), name
 
 
 async def test_a_parameter_that_may_be_left_out_cannot_be_null(document):

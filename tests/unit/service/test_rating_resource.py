@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import text
 
 pytestmark = pytest.mark.anyio
 
@@ -39,6 +40,40 @@ async def test_a_rating_that_is_held_already_is_304(client, rated):
     for path in (url, f"{url}/report.html", f"{url}/report.md"):
         assert (await client.get(path, headers={"If-None-Match": f'"other", {etag}'})).status_code == 304
     assert (await client.get(url, headers={"If-None-Match": "*"})).status_code == 304
+
+
+async def test_every_form_of_a_rating_says_from_when_until_when_and_by_what_it_holds(client, rated):
+    url = f"/v1/ratings/{await rated()}"
+    rating = (await client.get(url)).json()
+    forms = ("", "/report.html", "/report.md", "/observations.csv", "/attestation.json", "/badge.svg")
+    latest = f"/v1/ratings/latest?target_url={rating['target']['url']}"
+    for address in (*(f"{url}{form}" for form in forms), latest):
+        answer = await client.get(address)
+        assert answer.status_code == 200, address
+        assert answer.headers["X-Assay-Rated-At"] == rating["rated_at"]
+        assert answer.headers["X-Assay-Expires-At"] == rating["expires_at"]
+        assert answer.headers["X-Assay-Methodology"] == rating["methodology"]["version"]
+
+
+async def test_a_report_says_that_a_rating_was_withdrawn_and_why(client, rated):
+    url = f"/v1/ratings/{await rated()}"
+    before = await client.get(f"{url}/report.html")
+    assert "was withdrawn" not in before.text
+    await client.post(f"{url}/withdraw", json={"reason": "The <b>wrong</b> model answered."})
+    shown = await client.get(f"{url}/report.html", headers={"If-None-Match": before.headers["ETag"]})
+    assert "This rating was withdrawn on" in shown.text
+    assert "The &lt;b&gt;wrong&lt;/b&gt; model answered." in shown.text
+    assert "This rating was withdrawn on" in (await client.get(f"{url}/report.md")).text
+
+
+async def test_a_report_says_that_a_rating_has_expired_and_has_another_tag_then(client, worker, rated):
+    url = f"/v1/ratings/{await rated()}/report.html"
+    before = await client.get(url)
+    assert "This rating expired" not in before.text
+    with worker.database.write() as c:
+        c.execute(text("UPDATE ratings SET expires_at = 1"))
+    after = await client.get(url, headers={"If-None-Match": before.headers["ETag"]})
+    assert (after.status_code, "This rating expired on" in after.text) == (200, True)
 
 
 async def test_a_rating_where_nothing_could_be_measured_has_nulls(client, rated):

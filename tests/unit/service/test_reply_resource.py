@@ -59,6 +59,8 @@ async def test_naming_a_host_again_shows_the_same_token(client):
         "",
         "[::1",
         "a.example?x",
+        "=a(1).example",
+        "a%2f.example",
         None,
         7,
     ],

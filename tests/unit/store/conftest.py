@@ -116,6 +116,6 @@ def published(database, claimed, a_rating) -> Callable[..., str]:
     def make(**special) -> str:
         claim = claimed(tenant=special.get("tenant", "acme"))
         with database.write() as c:
-            return finish(c, claim, a_rating(**special), ("job.succeeded", "rating.published"))
+            return finish(c, claim, a_rating(**special), ("job.succeeded",))
 
     return make

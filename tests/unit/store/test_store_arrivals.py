@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import pytest
 from sqlalchemy import text
 
-from store import jobs
+from store import jobs, registry
 from store.arrivals import Arrival, add_new
 from store.database import Database
 from store.jobs import Job
@@ -103,3 +103,14 @@ def test_no_tenant_gets_more_unfinished_jobs_than_it_may_have(database, a_job):
     assert [job is not None for job in added] == [True] * 8 + [False] * 2
     added = arrive(database, *some("one", 4, start=10), *some("two", 1, start=10), most=5)
     assert [job is not None for job in added] == [True, True, False, False, False]
+
+
+def test_a_rating_that_was_withdrawn_answers_nothing(database, a_job, published):
+    rating_id = published(request_digest="sha256:rated")
+    asked = Arrival(a_job(request_digest="sha256:rated"), HOUR_S)
+    assert arrive(database, asked) == [None]
+    with database.write() as c:
+        registry.withdraw(c, rating_id, "acme", "mistaken")
+        assert jobs.standing(c, "acme", "sha256:rated", HOUR_S, 100).rating_id is None
+    ((job, _),) = arrive(database, asked)
+    assert job.id == asked.new.id

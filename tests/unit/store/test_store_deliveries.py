@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select, text, update
 
 from store import agency, deliveries, delivery_log, envelopes, handing_over, jobs, outbox, webhooks
 from store.database import Database
 from store.deliveries import Next, Outcome
+from store.delivery_log import ToCallback, ToWebhook
 from store.secrets import Vault
 from store.webhooks import NewWebhook
 
@@ -79,8 +80,8 @@ def test_a_notice_becomes_one_delivery_for_each_subscriber_and_one_for_the_callb
         webhooks.disable(c, off.id, "acme", "gone")
     job = cancelled(callback_url="http://back/")
     with database.write() as c:
-        assert handing_over.hand_over(c) == 1
-        assert handing_over.hand_over(c) == 0
+        assert handing_over.hand_over(c).closed == 1
+        assert handing_over.hand_over(c).closed == 0
         rows = c.execute(select(agency.deliveries).order_by(agency.deliveries.c.url)).mappings().all()
         assert outbox.due(c) == []
     assert [(row["webhook_id"], row["url"]) for row in rows] == [
@@ -95,7 +96,7 @@ def test_a_notice_becomes_one_delivery_for_each_subscriber_and_one_for_the_callb
 def test_a_notice_that_nobody_wants_is_closed(database, cancelled):
     cancelled()
     with database.write() as c:
-        assert handing_over.hand_over(c) == 1
+        assert handing_over.hand_over(c).closed == 1
         assert c.execute(select(func.count()).select_from(agency.deliveries)).scalar_one() == 0
 
 
@@ -104,8 +105,27 @@ def test_many_notices_are_handed_over_in_batches(database, endpoint, cancelled):
     for number in range(5):
         cancelled(request_digest=f"sha256:{number}")
     with database.write() as c:
-        assert [handing_over.hand_over(c, limit=2) for _ in range(4)] == [2, 2, 1, 0]
+        assert [handing_over.hand_over(c, limit=2).closed for _ in range(4)] == [2, 2, 1, 0]
         assert c.execute(select(func.count()).select_from(agency.deliveries)).scalar_one() == 5
+
+
+@pytest.mark.parametrize(
+    "written", ['{"type": "job.cancelled"}', '{"data": [1]}', "[]", "null", '{"data": {"x": NaN}}', "{"]
+)
+def test_a_row_that_holds_no_notice_is_given_up_and_keeps_back_no_other(database, endpoint, cancelled, written):
+    endpoint()
+    bad, good = cancelled(request_digest="sha256:bad"), cancelled(request_digest="sha256:good")
+    with database.write() as c:
+        c.execute(text("UPDATE outbox SET payload = :written WHERE job_id = :job"), {"written": written, "job": bad.id})
+    with database.write() as c:
+        handed = handing_over.hand_over(c)
+        assert handed.closed == 2
+        assert [(each.job_id, each.kind) for each in handed.malformed] == [(bad.id, "job.cancelled")]
+        assert handing_over.hand_over(c) == handing_over.HandedOver()  # it is told once
+        rows = c.execute(select(agency.deliveries)).mappings().all()
+        states = c.execute(text("SELECT state FROM outbox ORDER BY id")).scalars().all()
+    assert [row["payload"]["data"]["job_id"] for row in rows] == [good.id]
+    assert states == ["given-up", "delivered"]
 
 
 def test_a_transaction_that_is_lost_leaves_the_notice_for_the_next(database, endpoint, cancelled):
@@ -123,7 +143,7 @@ def test_a_transaction_that_is_lost_leaves_the_notice_for_the_next(database, end
     with pytest.raises(Lost):
         die_half_way()
     with database.write() as c:
-        assert handing_over.hand_over(c) == 1
+        assert handing_over.hand_over(c).closed == 1
         assert c.execute(select(func.count()).select_from(agency.deliveries)).scalar_one() == 1
 
 
@@ -131,8 +151,8 @@ def test_two_processes_hand_over_each_notice_once(postgres_url, queued_on):
     database = Database(postgres_url)
     queued_on(database)
     with database.write() as one, database.write() as other:
-        assert handing_over.hand_over(one) == 1
-        assert handing_over.hand_over(other) == 0  # it is locked, and nobody waits for it
+        assert handing_over.hand_over(one).closed == 1
+        assert handing_over.hand_over(other).closed == 0  # it is locked, and nobody waits for it
     with database.read() as c:
         assert c.execute(select(func.count()).select_from(agency.deliveries)).scalar_one() == 1
     database.close()
@@ -295,7 +315,7 @@ def test_an_endpoint_that_is_gone_is_told_nothing_more(database, endpoint, cance
     assert record(claimed, Outcome(1, 410, "gone", ""), Next(None, gone=True)) == "disabled"
     with database.read() as c:
         row = webhooks.find(c, "whk_1", "acme")
-        assert {one.state for one in delivery_log.page(c, "whk_1", "acme", limit=9)} == {"given-up"}
+        assert {one.state for one in delivery_log.page(c, ToWebhook("whk_1", "acme"), limit=9)} == {"given-up"}
     assert (row.state, row.disabled_why) == ("disabled", "gone")
     cancelled(request_digest="sha256:9")
     assert take() == []
@@ -363,12 +383,28 @@ def test_a_delivery_is_found_by_its_tenant_under_its_endpoint_only(database, end
     cancelled()
     mine = next(one for one in take() if one.webhook.id == "whk_1")
     with database.write() as c:
-        assert delivery_log.find(c, mine.id, "whk_1", "acme").id == mine.id
+        assert delivery_log.find(c, mine.id, ToWebhook("whk_1", "acme")).id == mine.id
         for webhook_id, tenant in (("whk_2", "acme"), ("whk_1", "other")):
-            assert delivery_log.find(c, mine.id, webhook_id, tenant) is None
-            assert delivery_log.redeliver(c, mine.id, webhook_id, tenant, "http://x/") is None
-        assert delivery_log.page(c, "whk_1", "other", limit=9) == []
-        assert delivery_log.page(c, "whk_1", "acme", state="delivered", limit=9) == []
+            assert delivery_log.find(c, mine.id, ToWebhook(webhook_id, tenant)) is None
+            assert delivery_log.redeliver(c, mine.id, ToWebhook(webhook_id, tenant), "http://x/") is None
+        assert delivery_log.page(c, ToWebhook("whk_1", "other"), limit=9) == []
+        assert delivery_log.page(c, ToWebhook("whk_1", "acme"), state="delivered", limit=9) == []
+
+
+def test_a_callback_s_delivery_is_found_by_its_tenant_under_its_job_only(database, endpoint, cancelled, take, record):
+    endpoint("whk_1")
+    job, other = (cancelled(callback_url="http://back/", request_digest=f"sha256:{n}") for n in range(2))
+    record(
+        next(one for one in take() if one.payload["data"]["job_id"] == job.id and one.webhook is None), BAD, Next(None)
+    )
+    with database.write() as c:
+        (mine,) = delivery_log.page(c, ToCallback(job.id, "acme"), limit=9)
+        assert (mine.url, mine.webhook_id, mine.state) == ("http://back/", None, "given-up")
+        for receiver in (ToCallback(other.id, "acme"), ToCallback(job.id, "rival"), ToWebhook("whk_1", "acme")):
+            assert delivery_log.find(c, mine.id, receiver) is None
+            assert delivery_log.redeliver(c, mine.id, receiver) is None
+        again = delivery_log.redeliver(c, mine.id, ToCallback(job.id, "acme"))
+    assert (again.id, again.state, again.url) == (mine.id, "waiting", "http://back/")
 
 
 def test_an_ended_delivery_is_sent_again_under_its_id_and_at_least_once(database, endpoint, cancelled, take, record):
@@ -377,7 +413,7 @@ def test_an_ended_delivery_is_sent_again_under_its_id_and_at_least_once(database
     (claimed,) = take()
     record(claimed, GOOD)
     with database.write() as c:
-        again = delivery_log.redeliver(c, claimed.id, "whk_1", "acme", "http://new/")
+        again = delivery_log.redeliver(c, claimed.id, ToWebhook("whk_1", "acme"), "http://new/")
     assert (again.state, again.ended_at) == ("waiting", None)
     (second,) = take()
     assert (second.id, second.number, second.url) == (claimed.id, 2, "http://new/")
@@ -388,7 +424,7 @@ def test_a_delivery_that_is_under_way_is_not_sent_beside_itself(database, endpoi
     cancelled()
     (claimed,) = take()
     with database.write() as c:
-        delivery_log.redeliver(c, claimed.id, "whk_1", "acme", "http://new/")
+        delivery_log.redeliver(c, claimed.id, ToWebhook("whk_1", "acme"), "http://new/")
     assert take() == []
 
 

@@ -97,7 +97,7 @@ def test_a_notice_is_tried_again_later_and_closed_when_delivered(database, a_job
         jobs.add_finished(c, a_job(callback_url="http://listener/hook"), "rat_1")
         (notice,) = outbox.due(c)
         assert (notice.callback_url, notice.tenant, notice.attempts) == ("http://listener/hook", "acme", 0)
-        assert notice.payload["type"] == "job.succeeded"
+        assert notice.kind == "job.succeeded"
         outbox.postpone(c, notice.id, 0.05)
     with database.write() as c:
         assert outbox.due(c) == []

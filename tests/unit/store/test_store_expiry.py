@@ -41,7 +41,7 @@ def rated(database, claimed, a_rating):
 
 def told(database, kind):
     with database.read() as c:
-        return [notice.payload["data"] for notice in outbox.due(c) if notice.kind == kind]
+        return [notice.data for notice in outbox.due(c) if notice.kind == kind]
 
 
 # ---------------------------------------------------------------------------- a letter that changed

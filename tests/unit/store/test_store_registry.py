@@ -11,7 +11,7 @@ import pytest
 
 from assay import merkle
 from assay.certificate import rating_digest
-from store import census, log, ratings, registry, timeline
+from store import census, log, outbox, ratings, registry, timeline
 from store.database import AsyncDatabase
 from store.errors import AlreadyWithdrawn, LeaseLost, PublishedForGood
 from store.jobs import finish
@@ -120,6 +120,44 @@ def test_a_withdrawn_rating_is_not_fresh_nor_the_latest(database, published):
         assert ratings.page(c, "acme", limit=9) == []
         assert [one.id for one in ratings.page(c, "acme", state="withdrawn", limit=9)] == [rating_id]
         assert ratings.find(c, rating_id, "acme").withdrawn_why == "mistaken"
+
+
+# ---------------------------------------------------------------------------- what its tenant is told
+@pytest.fixture
+def told(database):
+    """The notices of ratings that wait, in order."""
+
+    def told():
+        with database.read() as c:
+            return [(one.kind, one.data["visibility"]) for one in outbox.due(c) if one.kind.startswith("rating.")]
+
+    return told
+
+
+def test_a_rating_is_announced_when_others_can_read_it_and_only_the_first_time(database, published, told):
+    rating_id = published()
+    assert told() == []
+    for visibility in ("unlisted", "private", "unlisted", "public", "public"):
+        with database.write() as c:
+            registry.set_visibility(c, rating_id, "acme", visibility)
+    assert told() == [("rating.published", "unlisted")]
+
+
+@pytest.mark.parametrize("visibility", ["unlisted", "public"])
+def test_a_job_that_ends_with_a_visible_rating_announces_it_at_once(published, told, visibility):
+    published(visibility=visibility)
+    assert told() == [("rating.published", visibility)]
+
+
+def test_a_withdrawal_is_announced_with_its_reason_also_of_a_private_rating(database, published, told):
+    rating_id = published()
+    with database.write() as c:
+        registry.withdraw(c, rating_id, "acme", "mistaken")
+        notice = next(one for one in outbox.due(c) if one.kind == "rating.withdrawn")
+    assert told() == [("rating.withdrawn", "private")]
+    assert (notice.data["rating_id"], notice.data["job_id"], notice.data["letter"], notice.data["reason"]) == (
+        rating_id, notice.job_id, "DSBS", "mistaken",
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------- histories

@@ -125,7 +125,7 @@ def test_recording_is_rolled_back_as_a_whole(database, claimed, entry):
 def test_finishing_publishes_the_rating_and_its_notices_with_the_job(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
-        rating_id = jobs.finish(c, claim, a_rating(valid_for_s=86_400), ("job.succeeded", "rating.published"))
+        rating_id = jobs.finish(c, claim, a_rating(valid_for_s=86_400, visibility="unlisted"), ("job.succeeded",))
     with database.read() as c:
         job, rating = jobs.find(c, claim.job.id, "acme"), ratings.find(c, rating_id, "acme")
         assert (job.status, job.rating_id, job.lease_until) == ("succeeded", rating_id, None)

@@ -43,10 +43,9 @@ def test_jobs_written_together_are_those_written_one_by_one(database, a_job, pub
             assert replace(one, **{name: getattr(other, name) for name in moments}) == other
             told = [[(each.type, each.data) for each in jobs.events(c, job.id, 0)] for job in (one, other)]
             assert told[0] == told[1]
-        notices = {notice.job_id: notice.payload for notice in outbox.due(c)}
-        assert notices[together[1].id] == notices[alone[1].id] | {
-            "data": notices[alone[1].id]["data"] | {"job_id": together[1].id}
-        }
+        notices = {notice.job_id: (notice.kind, notice.data) for notice in outbox.due(c)}
+        kind, data = notices[alone[1].id]
+        assert notices[together[1].id] == (kind, data | {"job_id": together[1].id})
         assert together[0].id not in notices
 
 

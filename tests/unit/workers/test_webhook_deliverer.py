@@ -13,13 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 from standardwebhooks import Webhook
 from structlog.testing import capture_logs
 
 from assay.experiment import generator
 from store import agency, deliveries, delivery_log, handing_over, jobs, signing, webhooks
 from store.database import Database
+from store.delivery_log import ToWebhook
 from store.jobs import NewJob
 from store.secrets import Vault
 from store.settings import Settings
@@ -347,7 +348,7 @@ def test_a_private_address_is_refused_when_it_is_called_too(database, receiver, 
     until(lambda: attempts(database) == 1)
     assert (there.heard, other.heard, states(database)) == ([], [], ["waiting"])
     with database.read() as c:
-        row = delivery_log.page(c, "whk_inside", "acme", limit=9)[0]
+        row = delivery_log.page(c, ToWebhook("whk_inside", "acme"), limit=9)[0]
         (attempt,) = delivery_log.attempts(c, row.id)
     assert attempt.failure.startswith("refused-address: ")
 
@@ -363,7 +364,7 @@ def test_a_secret_that_no_key_opens_fails_and_says_what_would_do(database, recei
     deliverer()
     until(lambda: attempts(database) == 1)
     with database.read() as c:
-        (attempt,) = delivery_log.attempts(c, delivery_log.page(c, "whk_1", "acme", limit=1)[0].id)
+        (attempt,) = delivery_log.attempts(c, delivery_log.page(c, ToWebhook("whk_1", "acme"), limit=1)[0].id)
     assert (there.heard, "rotate it" in attempt.failure) == ([], True)
 
 
@@ -390,6 +391,23 @@ def test_neither_a_secret_nor_a_query_string_is_logged_and_attempts_are_counted(
         for left in ("waiting", "delivered")
     }
     assert counted == {"waiting": 1, "delivered": 1}
+
+
+def test_a_row_that_holds_no_notice_is_given_up_told_once_and_keeps_back_no_other(
+    database, receiver, endpoint, cancelled, settings
+):
+    there = receiver()
+    endpoint(there.url)
+    cancelled(0)
+    with database.write() as c:
+        c.execute(text("UPDATE outbox SET payload = '[]'"))
+    cancelled(1)
+    one = Deliverer(database, VAULT, settings, WorkMeter(), generator(1))
+    with capture_logs() as logs:
+        one.start()
+        until(lambda: states(database) == ["delivered"])
+        one.close()
+    assert [line["log_level"] for line in logs if line["event"] == "notice given up"] == ["error"]
 
 
 def test_a_deliverer_that_is_closed_gives_what_is_under_way_back(database, receiver, endpoint, cancelled, deliverer):

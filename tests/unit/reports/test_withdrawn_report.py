@@ -1,0 +1,67 @@
+"""A rating that was withdrawn, or is known to have expired, says so in every report, before anything else."""
+
+import pytest
+
+from assay.reports import render, terminal
+from assay.reports.reading import read
+
+RATING = {"letter": "BS", "declared": True, "target": {"name": "A service"}}
+WITHDRAWN = {"at": "2026-03-04T05:06:07.000Z", "reason": "The <b>target</b> was *another* \u202eecivres."}
+FORMS = ["html", "markdown", "terminal"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_that_a_rating_was_withdrawn_stands_before_its_letter(form):
+    shown = render(form, RATING | {"withdrawn": WITHDRAWN})
+    body = " ".join(shown.partition("</style>")[2].split() if form == "html" else shown.split())
+    assert "This rating was withdrawn on 4 March 2026. Do not rely on it." in body
+    assert body.index("withdrawn on") < body.index("BS")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_reason_is_told_and_is_no_markup(form):
+    shown = render(form, RATING | {"withdrawn": WITHDRAWN})
+    assert "\u202e" not in shown
+    assert {
+        "html": "The &lt;b&gt;target&lt;/b&gt; was *another*",
+        "markdown": r"The \<b\>target\</b\> was \*another\*",
+        "terminal": "The <b>target</b> was *another*",
+    }[form] in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("withdrawn", [True, "yesterday", {"at": None, "reason": 7}, {"at": "some day"}])
+def test_a_withdrawal_that_was_written_otherwise_is_not_missed(form, withdrawn):
+    assert "This rating was withdrawn" in render(form, RATING | {"withdrawn": withdrawn})
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("withdrawn", [None, {}, False])
+def test_a_rating_that_stands_is_shown_as_ever(form, withdrawn):
+    assert render(form, RATING | {"withdrawn": withdrawn}) == render(form, RATING)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_that_a_rating_has_expired_is_told_by_whoever_knows_the_time(form):
+    kept = RATING | {"expires_at": "2026-06-07T08:09:10Z"}
+    assert "expired on" not in render(form, kept)
+    assert render(form, kept | {"expired": False}) == render(form, kept)
+    shown = " ".join(render(form, kept | {"expired": True}).split())
+    assert "This rating expired on 7 June 2026. It says how the service was then." in shown
+    assert "This rating expired. It" in " ".join(render(form, RATING | {"expired": True}).split())
+
+
+def test_what_was_withdrawn_is_not_said_to_have_expired_as_well():
+    shown = render("terminal", RATING | {"withdrawn": WITHDRAWN, "expired": True})
+    assert "withdrawn" in shown
+    assert "expired" not in shown
+
+
+def test_the_short_report_of_the_terminal_says_so_too():
+    assert terminal.render(RATING | {"withdrawn": WITHDRAWN}, brief=True).startswith("This rating was withdrawn")
+
+
+def test_the_view_tells_when_and_why():
+    withdrawal = read(RATING | {"withdrawn": WITHDRAWN}).withdrawal
+    assert withdrawal.at == "2026-03-04T05:06:07.000Z"
+    assert withdrawal.reason == "The <b>target</b> was *another* \u27e8U+202E\u27e9ecivres."
