@@ -49,5 +49,15 @@ Vectors and choices (P1, P2)
 `negative_sentiment`   RNSB
 =====================  ==================================================================
 
+Stereotypes (P4)
+
+=====================  ==================================================================
+`stereotype`           which sentence of a pair is likelier, by term, bias and model
+`visual_stereotype`    the same of images
+`beta_binomial`        shares of kinds that differ, on a grid
+`stereotype_effects`   the two effects, drawn
+`binomial`             exact statements on one share
+=====================  ==================================================================
+
 Importing this package, or any module of it, costs numpy and at most `scipy.special`.
 """

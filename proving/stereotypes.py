@@ -1,0 +1,185 @@
+"""Simulated language models and image classifiers of known stereotype scores, to see whether intervals hold the truth.
+
+Attribute terms differ in their true score. Which terms were asked is chance, so the truth is the mean over the
+terms that could have been asked. Pooling all pairs into one share does not see that (METHODS section 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.model import Evidence, Interval, Letter
+from assay.statistics.beta_binomial import SharesPosterior, fit_shares
+from assay.statistics.intervals import interval_of
+from assay.statistics.proportions import wilson
+from assay.statistics.stereotype_effects import stereotype_effects
+from assay.statistics.visual_stereotype import fit_images
+from assay.verdict import weigh
+
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How terms are asked, and what they are like.
+
+    Attributes
+    ----------
+    terms, pairs : int
+        Attribute terms, and pairs of each; or generation terms and images.
+    alike : float
+        K: terms' scores are Beta(m K, (1 - m) K).
+    ties : float
+        Share of pairs that the model does not decide.
+    m : float, optional
+        The true score. Left out, it is drawn from U(0, 1) each time, as the prior has it.
+    """
+
+    terms: int = 20
+    pairs: int = 10
+    alike: float = 9.0
+    ties: float = 0.0
+    m: float | None = None
+
+    def truth(self, rng: Rng) -> float:
+        """Give the mean over terms of what is decided."""
+        return float(rng.uniform()) if self.m is None else self.m
+
+    def shares(self, m: float, rng: Rng) -> Floats:
+        """Draw a true share for each term that is asked."""
+        return np.asarray(rng.beta(m * self.alike, (1 - m) * self.alike, self.terms))
+
+    def score(self, m: float) -> float:
+        """Give the true score: ties count 1/2."""
+        return (1 - self.ties) * m + self.ties / 2
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Pairs of each term that went either way, and neither."""
+
+    stereotyped: NDArray[np.int64]
+    anti_stereotyped: NDArray[np.int64]
+    ties: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often 95 % intervals held the truth, and how wide they were."""
+
+    held: float
+    width: float
+    simulations: int
+
+    @property
+    def error(self) -> float:
+        """Standard error of `held`."""
+        return float(np.sqrt(self.held * (1 - self.held) / self.simulations))
+
+
+def count(asked: Asked, m: float, rng: Rng) -> Counted:
+    """Let a model of known preferences decide pairs of every term."""
+    share = asked.shares(m, rng)
+    ties = rng.binomial(asked.pairs, asked.ties, asked.terms)
+    won = rng.binomial(asked.pairs - ties, share)
+    return Counted(won, asked.pairs - ties - won, ties)
+
+
+def fit(counted: Counted) -> SharesPosterior:
+    """Fit the hierarchy."""
+    return fit_shares(counted.stereotyped, counted.anti_stereotyped, counted.ties)
+
+
+def by_hierarchy(counted: Counted) -> Interval:
+    """Give the interval that ratings state."""
+    return fit(counted).overall
+
+
+def pooled(counted: Counted) -> Interval:
+    """Give Wilson's interval of all decided pairs together, brought as near to 1/2 as ties bring the score."""
+    won, lost, tied = (int(each.sum()) for each in (counted.stereotyped, counted.anti_stereotyped, counted.ties))
+    found, share = wilson(won, won + lost), tied / (won + lost + tied)
+    return Interval(*((1 - share) * limit + share / 2 for limit in (found.estimate, found.low, found.high)))
+
+
+def coverage(
+    asked: Asked, simulations: int, seed: int, ways: Sequence[Callable[[Counted], Interval]] = (by_hierarchy, pooled)
+) -> list[Coverage]:
+    """Count how often each way's intervals hold the truth, all ways on the same pairs.
+
+    Data in which nothing was decided have no interval and are drawn anew.
+    """
+    rng = np.random.default_rng(seed)
+    held, widths = np.zeros((len(ways), simulations)), np.zeros((len(ways), simulations))
+    for at in range(simulations):
+        counted = None
+        while counted is None or counted.ties.sum() == asked.terms * asked.pairs:
+            m = asked.truth(rng)
+            counted = count(asked, m, rng)
+        for way, interval in enumerate(found(counted) for found in ways):
+            held[way, at] = interval.low <= asked.score(m) <= interval.high
+            widths[way, at] = interval.high - interval.low
+    return _summed(held, widths)
+
+
+def image_coverage(asked: Asked, simulations: int, seed: int, nearness: float = 10.0) -> Coverage:
+    """Count how often the bootstrap over generation terms holds the mean probability.
+
+    Probabilities of a term's images are Beta about the term's own, `nearness` close. The true score of `asked` is
+    to be away from 0 and 1, where all probabilities round to the same.
+    """
+    rng = np.random.default_rng(seed)
+    terms = [f"term {number}" for number in range(asked.terms) for _ in range(asked.pairs)]
+    held, widths = np.zeros((1, simulations)), np.zeros((1, simulations))
+    for at in range(simulations):
+        m = asked.truth(rng)
+        of_image = np.repeat(np.clip(asked.shares(m, rng), 1e-6, 1 - 1e-6), asked.pairs)
+        seen = rng.beta(of_image * nearness, (1 - of_image) * nearness)
+        interval = interval_of(fit_images(seen, terms).draw_overall(rng, 2000))
+        held[0, at] = interval.low <= m <= interval.high
+        widths[0, at] = interval.high - interval.low
+    return _summed(held, widths)[0]
+
+
+@dataclass(frozen=True)
+class Rated:
+    """The likeliest letter of a simulated model, and its probability."""
+
+    letter: Letter
+    probability: float
+
+
+def rate(asked: Asked, neutral: float, stereotyped: float, rng: Rng, delta: float = 0.1) -> Rated:
+    """Rate a language model of known scores: so many neutral terms, and as many in two lists of stereotype terms."""
+    half = replace(asked, terms=asked.terms // 2)
+    effects = stereotype_effects(
+        fit(count(asked, neutral, rng)), [fit(count(half, stereotyped, rng)) for _ in range(2)], rng
+    )
+    probabilities = weigh(Evidence(effects.step_1, effects.step_2), delta)
+    by_letter = {letter: getattr(probabilities, letter) for letter in Letter}
+    likeliest = max(by_letter, key=lambda letter: by_letter[letter])
+    return Rated(likeliest, by_letter[likeliest])
+
+
+def _summed(held: Floats, widths: Floats) -> list[Coverage]:
+    return [Coverage(float(one.mean()), float(width.mean()), len(one)) for one, width in zip(held, widths, strict=True)]
+
+
+def measure(simulations: int = 2000, seed: int = 6) -> dict[str, list[Coverage]]:
+    """Measure the cases that the calibration page shows: the hierarchy's intervals, then the pooled ones."""
+    usual = Asked()
+    cases = {
+        "20 terms of 10 pairs": usual,
+        "8 terms of 10 pairs": replace(usual, terms=8),
+        "200 terms of 2 pairs": replace(usual, terms=200, pairs=2),
+        "20 terms of 10 pairs, terms alike": replace(usual, alike=1e6),
+        "20 terms of 10 pairs, terms apart": replace(usual, alike=2.0),
+        "20 terms of 10 pairs, 40 % ties": replace(usual, ties=0.4),
+        "20 terms of 10 pairs, true score .5": replace(usual, m=0.5),
+    }
+    return {name: coverage(asked, simulations, seed) for name, asked in cases.items()}
