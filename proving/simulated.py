@@ -256,7 +256,7 @@ def choice_world(step_1: float, step_2: float, seed: int) -> World:
 def observer_world(step_1: float, step_2: float, seed: int) -> World:
     """Make an observer who answers questions: as `choice_world`, but by cumulative normal curves with lapses."""
     rng = np.random.default_rng([seed, 4])
-    own, sigma, lapse, many = 0.02, 0.15, 0.03, 16
+    own, sigma, lapse, many = 0.02, 0.15, 0.03, 30
     words = tuple(f"concept-{place}" for place in range(many))
     controls = tuple(f"control-{place}" for place in range(many))
     drawn = [rng.normal(step_1, math.hypot(own, step_2), many), rng.normal(step_1, own, many)]

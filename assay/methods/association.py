@@ -218,7 +218,8 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
 def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -> Evidence:
     """Draw both effects from the posterior (METHODS section 6).
 
-    Step 1: over all control words, human and neutral, the largest difference between groups' mean distances.
+    Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
+    each word's from its own rows: the hierarchy would draw the groups towards each other.
     Step 2: the mean distance to stereotypes of different groups less that to those of the own group.
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
@@ -236,7 +237,7 @@ def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, fl
     """Draw a group's mean distance to the controls, each kind of control by how many of them there are."""
     total, weight = np.zeros(1), 0.0
     for name, share in shares.items():
-        drawn = [posterior.cell(name, word) for word in words if share and posterior.has(name, word)]
+        drawn = [posterior.cell_by_itself(name, word) for word in words if share and posterior.has(name, word)]
         if drawn:
             total, weight = total + share * np.mean(np.stack(drawn), axis=0), weight + share
     return None if weight == 0 else np.asarray(total / weight)

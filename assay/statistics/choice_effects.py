@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from assay.errors import TooFewObservations
 
 DRAWS = 4000
+
+LEAST_FREEDOM = 4
+"""Degrees of freedom below which tails would say nothing but that two of a kind are not many."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ def choice_effects(
     of_concepts, of_controls = mean[:, :concepts], mean[:, concepts:]
     concept_weights = rng.dirichlet(np.ones(concepts), draws)
     control_weights = rng.dirichlet(np.ones(words - concepts), draws)
-    lean = np.abs(np.sum(control_weights * of_controls, axis=1) - 0.5)
+    widened = [_of_a_mean(weights, rng) for weights in (*over, control_weights)]
+    lean = np.abs(np.einsum("dm,dp,dt,dw,mptw->d", *widened, points[..., concepts:], optimize=True) - 0.5)
     beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
     plain = points.mean(axis=(0, 1, 2))
     return ChoiceEffects(
@@ -76,6 +81,20 @@ def choice_effects(
         control_spread=float(plain[concepts:].std()),
         concept_spread=float(plain[:concepts].std()),
     )
+
+
+def _of_a_mean(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Widen Dirichlet weights so that a mean under them varies as much as it is uncertain.
+
+    Of `n` values they give a mean ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of Student's:
+    with eight cue pairs, intervals of .95 would hold the truth in .89.
+    """
+    draws, count = weights.shape
+    if count == 1:
+        return weights
+    freedom = max(count - 1, LEAST_FREEDOM)
+    tails = np.sqrt(freedom / rng.chisquare(freedom, (draws, 1)))
+    return np.asarray(1 / count + (weights - 1 / count) * math.sqrt((count + 1) / (count - 1)) * tails)
 
 
 def _variance(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -116,7 +135,8 @@ def trial_effects(
     Notes
     -----
     A spread of draws holds the noise of the fits twice, once in where each posterior lies and once in the
-    draw from it, so twice the posterior variance is taken off.
+    draw from it, so twice the posterior variance is taken off. The mean of controls is drawn from where the
+    posteriors lie, which vary over words by as much as one mean is uncertain.
     """
     draws, words = points.shape
     for what, count in (("concepts", concepts), ("controls", words - concepts)):
@@ -128,8 +148,8 @@ def trial_effects(
         weights = rng.dirichlet(np.ones(points[:, held].shape[1]), draws)
         parts.append((weights, _variance(points[:, held], weights) - 2 * weights @ noise[held]))
     (_, of_concepts), (weights, of_controls) = parts
-    lean = np.abs(np.sum(weights * points[:, concepts:], axis=1) - 0.5)
     plain = points.mean(axis=0)
+    lean = np.abs(_of_a_mean(weights, rng) @ plain[concepts:] - 0.5)
     return ChoiceEffects(
         step_1=lean,
         step_2=np.sqrt(np.maximum(0.0, of_concepts - of_controls)),

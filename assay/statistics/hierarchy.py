@@ -47,6 +47,8 @@ class ConnectionDraws:
         Its protected words, in alphabetical order.
     rows : ndarray of int, shape (words,)
         Distances behind each.
+    seen : ndarray, shape (words,)
+        Their plain mean.
     mu, tau, sigma : ndarray, shape (draws,)
         Mean over the words; spread of the words around it; spread of distances around their word's.
     beta : ndarray, shape (words, draws)
@@ -56,6 +58,7 @@ class ConnectionDraws:
     name: str
     words: tuple[str, ...]
     rows: NDArray[np.int64]
+    seen: Floats
     mu: Floats
     tau: Floats
     sigma: Floats
@@ -129,13 +132,35 @@ class Posterior:
         TooFewObservations
             If the word has no row of that connection.
         """
+        part, place = self._placed(connection, word)
+        drawn: Floats = part.beta[place]
+        return drawn
+
+    def cell_by_itself(self, connection: str, word: str) -> Floats:
+        """Draws of the word's own mean distance from its own rows; shape (draws,).
+
+        `cell` draws words towards each other, so that a difference between two groups of words comes out too
+        small: with 40 controls by a twentieth, which is half of its uncertainty. Here only the residual is
+        shared. The noise is that of `cell`, draw by draw.
+
+        Raises
+        ------
+        TooFewObservations
+            If the word has no row of that connection.
+        """
+        part, place = self._placed(connection, word)
+        error = part.sigma**2 / part.rows[place]
+        trust = part.tau**2 / (part.tau**2 + error)
+        noise = part.beta[place] - part.mu - trust * (part.seen[place] - part.mu)
+        return np.asarray(part.seen[place] + noise / np.sqrt(trust))
+
+    def _placed(self, connection: str, word: str) -> tuple[ConnectionDraws, int]:
         part = self.part(connection)
         if word not in part.words:
             raise TooFewObservations(
                 f"{word!r} has no distance to a word that is {connection!r}; {', '.join(part.words)} have"
             )
-        drawn: Floats = part.beta[part.words.index(word)]
-        return drawn
+        return part, part.words.index(word)
 
 
 def fit_hierarchy(
@@ -270,7 +295,7 @@ def _fit(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws
     for (name, one), tau in zip(cells.items(), taus, strict=True):
         mu = one.draw_mean(sigma, tau, prior, rng)
         beta = one.draw_cells(mu, sigma, tau, rng)
-        parts.append(ConnectionDraws(name, one.words, one.rows, mu, tau, sigma, beta))
+        parts.append(ConnectionDraws(name, one.words, one.rows, one.means, mu, tau, sigma, beta))
     return parts
 
 
