@@ -121,7 +121,7 @@ class Export:
             Where the file is cut short, altered, or goes on after its end.
         """
         for part in self._lines:
-            if part["part"] == "end":
+            if part.get("part") == "end":
                 self.seal = part["seal"]
             else:
                 observation = _member(part, "observation", dict)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.certificate import digest_of
+from assay.certificate import digest_of, sealed_part
 from store import jobs, migrate, ratings
 from store.jobs import NewJob
 from store.settings import Settings
@@ -20,8 +20,8 @@ OF_ONE_RUN = ("id", "rated_at", "expires_at")
 
 
 def without_run(rating: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what differs between two equal ratings."""
-    return {name: value for name, value in rating.items() if name not in OF_ONE_RUN}
+    """Leave out what differs between two equal ratings, and how each stands today."""
+    return {name: value for name, value in sealed_part(rating).items() if name not in OF_ONE_RUN}
 
 
 def undisturbed(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -16,6 +16,8 @@ from store.events import append
 from store.job import Job, changed, claimable, end_cancelled, job_from
 from store.schema import jobs
 
+ENDED = ("succeeded", "failed", "cancelled")
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -112,10 +114,16 @@ def hold(c: Connection, claim: Claim) -> Job:
 
 
 def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
-    """Extend the lease, and learn whether the job is to be cancelled or was lost."""
+    """Extend the lease, and learn whether the job is to be cancelled or was lost.
+
+    A job that has ended under this claim was not lost: its work may hear of that later than its heart.
+    """
     beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
     row = c.execute(beat.where(*_held(claim)).returning(jobs.c.cancel_requested)).one_or_none()
-    return Beat(False, held=False) if row is None else Beat(row.cancel_requested, held=True)
+    if row is not None:
+        return Beat(row.cancel_requested, held=True)
+    ended = select(jobs.c.id).where(jobs.c.id == claim.job.id, jobs.c.fence == claim.fence, jobs.c.status.in_(ENDED))
+    return Beat(False, held=c.execute(ended).one_or_none() is not None)
 
 
 def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool) -> None:

@@ -209,6 +209,11 @@ def test_no_byte_can_be_flipped_unnoticed(rated, file, data):
         verify_file(file(bytes(content)), keys=None, replay=False)
 
 
+def test_a_line_without_its_part_is_told(rated, file):
+    lines = written(*rated).replace(b'"part":"observation"', b'"qart":"observation"', 1)
+    assert "where 'observation' belongs" in wrong_with(file(lines))
+
+
 @pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b"[1]\n", b"NaN\n", b"\xff\xfe\n", b"[" * 100_000, b"{}" * 3])
 def test_a_file_that_is_something_else_is_told(file, keys, content):
     wrong_with(file(content), keys)

@@ -137,6 +137,14 @@ def test_finishing_publishes_the_rating_and_its_notices_with_the_job(database, c
         assert [notice.kind for notice in outbox.due(c)] == ["job.succeeded", "rating.published"]
 
 
+def test_a_heart_that_beats_once_more_after_the_end_hears_of_no_loss(database, claimed, a_rating):
+    claim = claimed()
+    with database.write() as c:
+        jobs.finish(c, claim, a_rating(), ("job.succeeded",))
+    with database.write() as c:
+        assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=False, held=True)
+
+
 def test_a_redelivered_finish_is_rejected(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:

@@ -63,11 +63,15 @@ def test_while_a_secret_is_rotated_holders_of_either_are_content():
     [
         {"body": b'{"a":2}'},
         {"webhook-id": "dlv_2"},
-        {"webhook-timestamp": str(int(time.time()) - 1)},
+        {"webhook-timestamp": -1},  # a second earlier than it was
     ],
 )
 def test_what_was_tampered_with_is_refused_by_the_library(tampered):
-    told = headers() | {name: value for name, value in tampered.items() if name != "body"}
+    told = headers()
+    if earlier := tampered.get("webhook-timestamp"):
+        told["webhook-timestamp"] = str(int(told["webhook-timestamp"]) + earlier)
+    if "webhook-id" in tampered:
+        told["webhook-id"] = tampered["webhook-id"]
     with pytest.raises(WebhookVerificationError, match="No matching signature"):
         Webhook(SECRET).verify(tampered.get("body", b'{"a":1}'), told)
 
