@@ -99,9 +99,9 @@ def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
 
 
 def _receivers(notice: Notice, listening: Mapping[str, Sequence[Webhook]]) -> Iterator[tuple[str, Webhook | None]]:
-    """Say who is told of a notice: the tenant's endpoints that want it, and the job's own receiver."""
+    """Say who is told of a notice: endpoints that want it and were there when it happened, and the job's receiver."""
     for webhook in listening[notice.tenant]:
-        if webhook.wants(notice.kind):
+        if webhook.wants(notice.kind) and webhook.created_at <= notice.created_at:
             yield webhook.url, webhook
     if notice.callback_url is not None:
         yield notice.callback_url, None

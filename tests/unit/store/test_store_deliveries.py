@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select, text, update
 
-from store import agency, deliveries, delivery_log, envelopes, handing_over, jobs, outbox, webhooks
+from store import agency, deliveries, delivery_log, envelopes, handing_over, jobs, outbox, schema, webhooks
 from store.database import Database
 from store.deliveries import Next, Outcome
 from store.delivery_log import ToCallback, ToWebhook
@@ -95,6 +95,16 @@ def test_a_notice_becomes_one_delivery_for_each_subscriber_and_one_for_the_callb
 
 def test_a_notice_that_nobody_wants_is_closed(database, cancelled):
     cancelled()
+    with database.write() as c:
+        assert handing_over.hand_over(c).closed == 1
+        assert c.execute(select(func.count()).select_from(agency.deliveries)).scalar_one() == 0
+
+
+def test_an_endpoint_is_not_told_what_happened_before_it_was_there(database, endpoint, cancelled):
+    cancelled()
+    with database.write() as c:
+        c.execute(update(schema.outbox).values(created_at=0))
+    endpoint()
     with database.write() as c:
         assert handing_over.hand_over(c).closed == 1
         assert c.execute(select(func.count()).select_from(agency.deliveries)).scalar_one() == 0
