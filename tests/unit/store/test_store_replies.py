@@ -91,7 +91,8 @@ def test_domains_are_paged_newest_first(database):
     with database.read() as c:
         page = domains.page(c, "acme", limit=2)
         rest = domains.page(c, "acme", before=(page[-1].created_at, page[-1].id), limit=2)
-    assert [one.id for one in [*page, *rest]] == sorted((one.id for one in made), reverse=True)
+    newest_first = sorted(made, key=lambda one: (one.created_at, one.id), reverse=True)
+    assert [one.id for one in [*page, *rest]] == [one.id for one in newest_first]
 
 
 def test_a_failed_look_ends_the_proof_and_says_why(database, prove):
