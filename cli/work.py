@@ -38,6 +38,7 @@ def _work(settings: Settings, folder: str) -> None:
 
     from workers.celery_app import make_celery
     from workers.exposition import expose
+    from workers.first_imports import import_first
     from workers.leaving import LeavingFlag
     from workers.reconciler import reconciling
     from workers.tasks import Workplaces, add_tasks
@@ -57,19 +58,11 @@ def _work(settings: Settings, folder: str) -> None:
     add_tasks(app, Workplaces(settings, leaving))
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder)
-    _read_words()
+    import_first()  # before the children are forked, what each would do for itself
     with reconciling(settings), delivering(settings), _watching(app, settings):
         app.worker_main(
             ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
         )
-
-
-def _read_words() -> None:
-    """Do before the children are forked what each would do for itself: 1.6 s of a processor."""
-    from assay.catalog.labour import occupations
-
-    for occupation in occupations():
-        _ = occupation.indefinite
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from workers.challenge import look_for_token
 from workers.driver import Answered, Driver, TargetResting, TargetUnavailable
 from workers.egress import Egress
 from workers.endings import end_badly
+from workers.first_imports import import_first
 from workers.heart import Heart
 from workers.lane import Lane
 from workers.library import Library
@@ -67,6 +68,7 @@ def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
     """
     if workplace.leaving.is_set():
         return
+    import_first()
     with workplace.database.write() as connection:
         claim = jobs.claim(connection, job_id, owner, workplace.settings.lease_s)
     if claim is None:
