@@ -91,10 +91,99 @@ class Embed:
     asks: ClassVar[str] = "embed"
 
 
-Ask = Translate | Classify | Regress | Embed
-"""One kind of question per kind of service; `asks` names it in a recording."""
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Say how probable a whole text is to a language model.
 
-ASKS: Mapping[str, type[Ask]] = {each.asks: each for each in (Translate, Classify, Regress, Embed)}
+    The reply's value is ``{"log_probability": float, "tokens": int}``: the sum over the text's tokens, in nats,
+    and how many of them had one (the first of a text often has none).
+    """
+
+    text: str
+
+    asks: ClassVar[str] = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Say how probable `word` is in the gap between `before` and `after` (a masked language model).
+
+    The reply's value is ``{"probability": float}``, in [0, 1]. A word that the model does not know as one
+    token has none: the reply is a failure.
+    """
+
+    before: str
+    word: str
+    after: str
+
+    asks: ClassVar[str] = "fill"
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Choose one of several options. The reply's value is ``{"choice": int}``, its place among the options.
+
+    Whoever asks shows them in every order: many models prefer whatever stands first.
+    """
+
+    text: str
+    options: tuple[str, ...]
+
+    asks: ClassVar[str] = "choose"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Look at an image and say which label fits, or answer a question about it.
+
+    `image` is the digest of a kept image (``"sha256:…"``). The reply's value is ``{"scores": {label: probability}
+    or None, "text": str or None}``; one of them is there. Scores hold every label; a text is an answer or a
+    caption, in the service's own words.
+    """
+
+    image: str
+    labels: tuple[str, ...]
+    question: str = ""
+
+    asks: ClassVar[str] = "look"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a text as the prompt says. Asked of an author. The reply's value is the text.
+
+    `number` tells several texts of one prompt apart; services that take a seed are given it.
+    """
+
+    prompt: str
+    number: int = 0
+
+    asks: ClassVar[str] = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Make an image as the prompt says. Asked of an author.
+
+    The reply's value is ``{"image": "sha256:…", "media_type": str, "width": int, "height": int}``; the image itself
+    is kept under its digest. `number` as for `Write`.
+    """
+
+    prompt: str
+    number: int = 0
+
+    asks: ClassVar[str] = "draw"
+
+
+Ask = Translate | Classify | Regress | Embed | Score | Fill | Choose | Look | Write | Draw
+"""Every kind of question; `asks` names it in a recording."""
+
+ASKS: Mapping[str, type[Ask]] = {
+    each.asks: each for each in (Translate, Classify, Regress, Embed, Score, Fill, Choose, Look, Write, Draw)
+}
+
+AUTHORED: tuple[type[Ask], ...] = (Write, Draw)
+"""Questions that go to a job's author, a second service that writes or draws what the first is asked about."""
 
 
 def ask_as_json(ask: Ask) -> dict[str, Any]:
@@ -105,14 +194,14 @@ def ask_as_json(ask: Ask) -> dict[str, Any]:
 def ask_from_json(written: Mapping[str, Any]) -> Ask:
     """Read a question that `ask_as_json` wrote."""
     fields: dict[str, Any] = {
-        name: _as_record(value) if isinstance(value, list) else value for name, value in written.items()
+        name: _as_tuple(value) if isinstance(value, list) else value for name, value in written.items()
     }
     return ASKS[fields.pop("asks")](**fields)
 
 
-def _as_record(written: list[list[Any]]) -> Record:
-    """Read a record, which JSON knows as a list of pairs."""
-    return tuple((name, cell) for name, cell in written)
+def _as_tuple(written: list[Any]) -> tuple[Any, ...]:
+    """Read a record or a list of options, which JSON knows as lists."""
+    return tuple(tuple(each) if isinstance(each, list) else each for each in written)
 
 
 @dataclass(frozen=True, slots=True)
