@@ -5,10 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 READY := $(VENV)/.ready
-PYTEST_WORKERS ?= 2
+# One more than two cores: much of what the tests do is to wait for leases, deadlines and pauses to end
+PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup demo scaled-demo test chaos check lint types contracts openapi client bench calibrate lock clean
+.PHONY: help setup ngram demo scaled-demo test chaos check lint types contracts openapi client bench calibrate mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +28,10 @@ $(READY): requirements.lock pyproject.toml
 
 setup: $(READY) ## Make the environment in .venv
 
+ngram: $(READY) ## Add kenlm, which is built from source here (needs cmake and a C++ compiler)
+	@$(BIN)/python -c "import kenlm" 2>/dev/null || \
+	  $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-ngram.lock
+
 demo: $(READY) ## Start the agency, rate services of known behaviour, show the ratings (ARGS=--keep leaves it up)
 	@$(BIN)/assay demo $(ARGS)
 
@@ -34,7 +39,7 @@ scaled-demo: $(READY) ## The same with Postgres, Redis, two APIs and two workers
 	@$(BIN)/python -m proving.scaled_demo
 
 test: $(READY) ## Run the whole test suite
-	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 chaos: $(READY) ## Break everything at length: 20 kills over 60 jobs, and more (about 20 minutes)
 	@$(BIN)/python -m pytest tests/chaos --chaos-scale long -s $(ARGS)
@@ -80,12 +85,17 @@ bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against re
 calibrate: $(READY) ## Rate simulated services of known bias: are letters right, do intervals hold? (docs/calibration.md)
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proving.calibrate $(ARGS)
 
+mutate: .venv-bench/mutation/.ready ## Change the science on purpose: does a test fail each time? (docs/mutation.md; ARGS="--sample 600")
+	@OPENBLAS_NUM_THREADS=1 .venv-bench/mutation/bin/python -m proving.mutation $(ARGS)
+
 lock: $(READY) ## Resolve the dependencies anew: requirements.lock, and what runs (hashes, no addresses)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header --extra dev --extra build --extra real pyproject.toml --output-file requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header --extra build --constraint requirements.lock pyproject.toml \
 	  --output-file requirements-runtime.lock
+	@echo 'kenlm>=0.2' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-annotate --no-header - --output-file requirements-ngram.lock
 
 clean: ## Remove the environment and caches
 	@rm -rf $(VENV) .venv-bench .ci/openapi/node_modules .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,7 +13,7 @@ from assay.catalog.choices import ChoiceWords
 from assay.errors import EvidenceError
 from assay.judgement import Counts, Judged, Tolerance, told
 from assay.model import Component, Evidence, Letter, Reason
-from assay.statistics.choice_effects import DRAWS, ChoiceEffects, choice_effects, trial_effects
+from assay.statistics.choice_effects import ChoiceEffects, choice_effects, trial_effects
 from assay.statistics.correlation import pearson, slope
 from assay.statistics.two_afc import indifference_points, summarise
 from assay.trials import Trials, judge_trials
@@ -113,7 +113,9 @@ def judge_vectors(
     }
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
     return judged.conclude(
-        Evidence(effects.step_1, effects.step_2), lambda letter: _why(letter, words, concepts, mean, effects)
+        Evidence(effects.step_1, effects.step_2),
+        lambda letter: _why(letter, words, concepts, mean, effects),
+        effects.intervals(),
     )
 
 
@@ -237,15 +239,16 @@ def judge_choices(
     if low := [group for group, one in lost.items() if one.words and one.share < ENOUGH]:
         return judged.give_up(*(uncovered(GROUPS[group], lost[group], words.name) for group in low))
     try:
-        drawn = [made.fits[word].draw_pse(rng, DRAWS) for word in (*concepts, *controls)]
-        points = np.stack(drawn, axis=1) if drawn else np.zeros((DRAWS, 0))
+        points = [made.fits[word].point for word in (*concepts, *controls)]
         effects = trial_effects(points, len(concepts), rng, least=LEAST)
     except EvidenceError as error:
         return judged.impossible(error)
     judged.detail |= _beside(table, effects, rng)
-    mean = points.mean(axis=0)[: len(concepts)]
+    mean = np.array([made.fits[word].pse.estimate for word in concepts])
     return judged.conclude(
-        Evidence(effects.step_1, effects.step_2), lambda letter: _why(letter, words, concepts, mean, effects)
+        Evidence(effects.step_1, effects.step_2),
+        lambda letter: _why(letter, words, concepts, mean, effects),
+        effects.intervals(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,6 +22,8 @@ def rating_document(
     failed_calls: int,
     evidence_digest: str,
     visibility: str,
+    author: Mapping[str, Any] | None = None,
+    hosts: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write a rating down whole; the store adds ``id``, ``rated_at`` and ``expires_at``.
 
@@ -39,6 +41,10 @@ def rating_document(
         Head of the Merkle tree over the observations.
     visibility : str
         ``private``, ``unlisted`` or ``public``.
+    author : mapping, optional
+        Descriptor of the service that wrote or drew what the other was asked about.
+    hosts : sequence of str
+        Every host that the experiment's questions went to.
     """
     finding = rating.finding
     components = finding.components
@@ -52,6 +58,8 @@ def rating_document(
         "delta": finding.delta,
         "experiment": dict(experiment),
         "target": dict(target),
+        "author": None if author is None else dict(author),
+        "hosts": list(hosts),
         "components": [component_document(one) for one in components],
         "aggregation": {
             "rule": finding.aggregation,

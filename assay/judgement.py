@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -65,7 +65,12 @@ class Judged:
     detail: dict[str, Any] = field(default_factory=dict)
     published: dict[str, str | None] = field(default_factory=dict)
 
-    def conclude(self, evidence: Evidence, why: Callable[[Letter], Reason]) -> Component:
+    def conclude(
+        self,
+        evidence: Evidence,
+        why: Callable[[Letter], Reason],
+        intervals: Mapping[str, Interval | None] | None = None,
+    ) -> Component:
         """Judge draws of the effects.
 
         Parameters
@@ -74,6 +79,9 @@ class Judged:
             Draws of both effects.
         why : callable
             Gives the main reason for a letter.
+        intervals : mapping of str to Interval, optional
+            The effects as they are stated, where a method knows more of them than their draws show (a sign).
+            Left out: `effect_interval` of each, or `interval_of` one that keeps its sign.
         """
         probabilities = weigh(evidence, self.tolerance.delta)
         letter = probabilities.likeliest
@@ -94,7 +102,7 @@ class Judged:
             letter=letter,
             declared=declared,
             probabilities=probabilities,
-            effects=_effects(evidence),
+            effects=_effects(evidence) if intervals is None else dict(intervals),
             usable=self.counts.usable,
             unusable=self.counts.unusable,
             failed=self.counts.failed,

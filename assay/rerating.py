@@ -102,6 +102,8 @@ def rerate(
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
         visibility=str(document["visibility"]),
+        author=document.get("author"),
+        hosts=document.get("hosts", ()),
     )
     source = {"rating": document.get("id"), "methodology": dict(document["methodology"])}
     return made | {

@@ -18,10 +18,10 @@ from assay.aggregation import (
 )
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Rating, Reason
 
-METHODOLOGY_VERSION = "1.1.0"
+METHODOLOGY_VERSION = "1.2.0"
 """Changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:506d16a500415850d4dc6387fcebb3834925cea0400aad1e3255d38bba420835"
+METHODOLOGY_DIGEST = "sha256:25c0af9f1b20a4c92aba249b1c201ffae2de501fc5e20a6a4504a93131cec1af"
 """Digest of ``assay/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
 
 

@@ -20,6 +20,11 @@ from assay_client.documents import (
     CompositionList,
     CompositionRequest,
     Consistency,
+    Corpus,
+    CorpusChange,
+    CorpusLine,
+    CorpusList,
+    CorpusRequest,
     Delivery,
     DeliveryLine,
     DeliveryList,
@@ -35,9 +40,14 @@ from assay_client.documents import (
     HistoryList,
     Inclusion,
     Info,
+    Item,
+    ItemChange,
+    ItemList,
+    ItemsRequest,
     Job,
     JobList,
     Jwks,
+    KeptItems,
     Key,
     KeyList,
     KeyRequest,
@@ -69,6 +79,7 @@ from assay_client.documents import (
     Specification,
     SpecificationLine,
     SpecificationList,
+    StereotypeRequest,
     Suite,
     SuiteLine,
     SuiteList,
@@ -80,10 +91,12 @@ from assay_client.documents import (
     UploadLine,
     UploadList,
     VisibilityRequest,
+    VisualRequest,
     Webhook,
     WebhookDescription,
     WebhookList,
     WithdrawalRequest,
+    WritingRequest,
 )
 from assay_client.events import Event
 
@@ -465,6 +478,13 @@ class AsyncOperations(ABC):
     async def download_evidence_csv(self, rating_id: str) -> bytes:
         """Download the evidence behind a rating: every question with its reply."""
         return await self._send(calls.download_evidence_csv(rating_id))
+
+    async def download_sentences_csv(self, rating_id: str) -> bytes:
+        """Download what a language model preferred: a row for each sentence and its counterpart.
+
+        Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run begin with `'`.
+        """
+        return await self._send(calls.download_sentences_csv(rating_id))
 
     async def compare_ratings(self, rating_id: str, with_: str) -> Comparison:
         """Compare this rating with another of the same words, such as before and after debiasing.
@@ -1013,7 +1033,10 @@ class AsyncOperations(ABC):
         return await self._send(calls.remove_upload(upload_id))
 
     async def create_specification(
-        self, body: ChoicesRequest | AssociationRequest, *, idempotency_key: str | None = None
+        self,
+        body: ChoicesRequest | AssociationRequest | StereotypeRequest | VisualRequest,
+        *,
+        idempotency_key: str | None = None,
     ) -> Specification:
         """Keep a specification of your own, for jobs to name as `experiment.specification`.
 
@@ -1030,7 +1053,7 @@ class AsyncOperations(ABC):
         *,
         limit: int | None = None,
         cursor: str | None = None,
-        kind: Literal["choices", "association"] | None = None,
+        kind: Literal["choices", "association", "stereotype", "visual"] | None = None,
     ) -> SpecificationList:
         """List specifications in their newest versions: your own, newest first, and then those that are shipped.
 
@@ -1040,7 +1063,7 @@ class AsyncOperations(ABC):
             Rows a page, 1 to 200.
         cursor : str, optional
             Where the page begins: taken from the Link header, unchanged.
-        kind : Literal['choices', 'association'], optional
+        kind : Literal['choices', 'association', 'stereotype', 'visual'], optional
             Which methods they are for.
         """
         return await self._send(calls.list_specifications(limit=limit, cursor=cursor, kind=kind))
@@ -1050,7 +1073,7 @@ class AsyncOperations(ABC):
         *,
         limit: int | None = None,
         cursor: str | None = None,
-        kind: Literal["choices", "association"] | None = None,
+        kind: Literal["choices", "association", "stereotype", "visual"] | None = None,
     ) -> AsyncIterator[SpecificationLine]:
         """Give every item, page after page, of `list_specifications`."""
         return self._pages(calls.list_specifications(limit=limit, cursor=cursor, kind=kind))
@@ -1071,13 +1094,222 @@ class AsyncOperations(ABC):
         return await self._send(calls.get_specification_version(specification_name, version))
 
     async def add_specification_version(
-        self, specification_name: str, body: ChoicesRequest | AssociationRequest
+        self, specification_name: str, body: ChoicesRequest | AssociationRequest | StereotypeRequest | VisualRequest
     ) -> Specification:
         """Add a version to a specification of yours.
 
         The same content as the newest adds none: the answer is 200.
         """
         return await self._send(calls.add_specification_version(specification_name, body))
+
+    async def create_corpus(self, body: CorpusRequest, *, idempotency_key: str | None = None) -> Corpus:
+        """Begin a corpus.
+
+        Where it names a specification, every sentence has to keep to that.
+
+        Parameters
+        ----------
+        idempotency_key : str, optional
+            Any text of your own, new for each new request. The same key with the same request gets the same
+            answer for 24 hours, whatever happened to the connection.
+        """
+        return await self._send(calls.create_corpus(body, idempotency_key=idempotency_key))
+
+    async def list_corpora(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        kind: Literal["sentences", "images"] | None = None,
+        attribute: str | None = None,
+        visibility: Literal["private", "shared"] | None = None,
+        specification: str | None = None,
+    ) -> CorpusList:
+        """List your corpora and those that others share, newest first.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Rows a page, 1 to 200.
+        cursor : str, optional
+            Where the page begins: taken from the Link header, unchanged.
+        kind : Literal['sentences', 'images'], optional
+            What they hold.
+        attribute : str, optional
+            What their groups differ in.
+        visibility : Literal['private', 'shared'], optional
+            `private`: only your own; `shared`: yours and everyone's.
+        specification : str, optional
+            What their sentences keep to: a name, `name@version`, or a digest.
+        """
+        return await self._send(
+            calls.list_corpora(
+                limit=limit,
+                cursor=cursor,
+                kind=kind,
+                attribute=attribute,
+                visibility=visibility,
+                specification=specification,
+            )
+        )
+
+    def iter_corpora(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        kind: Literal["sentences", "images"] | None = None,
+        attribute: str | None = None,
+        visibility: Literal["private", "shared"] | None = None,
+        specification: str | None = None,
+    ) -> AsyncIterator[CorpusLine]:
+        """Give every item, page after page, of `list_corpora`."""
+        return self._pages(
+            calls.list_corpora(
+                limit=limit,
+                cursor=cursor,
+                kind=kind,
+                attribute=attribute,
+                visibility=visibility,
+                specification=specification,
+            )
+        )
+
+    async def get_corpus(self, corpus_id: str) -> Corpus:
+        """Read what a corpus is, with the words of its specification."""
+        return await self._send(calls.get_corpus(corpus_id))
+
+    async def change_corpus(self, corpus_id: str, body: CorpusChange, *, if_match: str | None = None) -> Corpus:
+        """Change what is told of a corpus, or share it with every tenant of this agency.
+
+        What is left out stays.
+
+        Parameters
+        ----------
+        if_match : str, optional
+            Change it only if this is still its `ETag`; 412 otherwise.
+        """
+        return await self._send(calls.change_corpus(corpus_id, body, if_match=if_match))
+
+    async def remove_corpus(self, corpus_id: str) -> None:
+        """Remove a corpus of yours.
+
+        Jobs and ratings have their own copy of the sentences.
+        """
+        return await self._send(calls.remove_corpus(corpus_id))
+
+    async def list_corpus_items(
+        self, corpus_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> ItemList:
+        """Read the sentences or pictures of a corpus, in the order they came.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Rows a page, 1 to 200.
+        cursor : str, optional
+            Where the page begins: taken from the Link header, unchanged.
+        """
+        return await self._send(calls.list_corpus_items(corpus_id, limit=limit, cursor=cursor))
+
+    def iter_corpus_items(
+        self, corpus_id: str, *, limit: int | None = None, cursor: str | None = None
+    ) -> AsyncIterator[Item]:
+        """Give every item, page after page, of `list_corpus_items`."""
+        return self._pages(calls.list_corpus_items(corpus_id, limit=limit, cursor=cursor))
+
+    async def add_corpus_items(
+        self, corpus_id: str, body: ItemsRequest, *, idempotency_key: str | None = None
+    ) -> KeptItems:
+        """Put up to 1,000 sentences or pictures into a corpus of yours: all of them, or none where one is refused.
+
+        The same sentence (whatever its capitals, blanks and quotation marks) and the same picture are kept once:
+        the answer shows what is there, and is 200 where nothing is new.
+
+        Parameters
+        ----------
+        idempotency_key : str, optional
+            Any text of your own, new for each new request. The same key with the same request gets the same
+            answer for 24 hours, whatever happened to the connection.
+        """
+        return await self._send(calls.add_corpus_items(corpus_id, body, idempotency_key=idempotency_key))
+
+    async def add_corpus_picture(
+        self,
+        corpus_id: str,
+        content: bytes,
+        term: str,
+        content_type: Literal["image/png", "image/jpeg", "image/webp", "image/gif"],
+        *,
+        note: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> KeptItems:
+        """Put a picture into a corpus of yours, as a file.
+
+        What it is, is read from the file and not from its name.
+
+        Parameters
+        ----------
+        term : str
+            What it shows.
+        content_type : Literal['image/png', 'image/jpeg', 'image/webp', 'image/gif']
+            What the file is.
+        note : str, optional
+            Where it comes from.
+        idempotency_key : str, optional
+            Any text of your own, new for each new request. The same key with the same request gets the same
+            answer for 24 hours, whatever happened to the connection.
+        """
+        return await self._send(
+            calls.add_corpus_picture(corpus_id, content, term, content_type, note=note, idempotency_key=idempotency_key)
+        )
+
+    async def change_corpus_item(self, corpus_id: str, item_id: str, body: ItemChange) -> Item:
+        """Edit a sentence, or say what a picture shows.
+
+        The provenance stays, and `edited_from` tells what it was.
+        """
+        return await self._send(calls.change_corpus_item(corpus_id, item_id, body))
+
+    async def remove_corpus_item(self, corpus_id: str, item_id: str) -> None:
+        """Take a sentence or a picture out of a corpus of yours."""
+        return await self._send(calls.remove_corpus_item(corpus_id, item_id))
+
+    async def get_corpus_picture(self, corpus_id: str, item_id: str) -> bytes:
+        """Read the file of a picture."""
+        return await self._send(calls.get_corpus_picture(corpus_id, item_id))
+
+    async def write_sentences(
+        self, corpus_id: str, body: WritingRequest, *, idempotency_key: str | None = None, wait_s: int | None = None
+    ) -> Job:
+        """Have a language model of your choice write the sentences that a corpus of yours lacks.
+
+        What is kept is looked at first: a term that has its sentences is not asked for. Each text is checked as any
+        other sentence is; what is of no use is counted by its reason, asked for again a few times, and never kept.
+        The job's `result` counts what was written, refused and there already.
+
+        Parameters
+        ----------
+        idempotency_key : str, optional
+            Any text of your own, new for each new request. The same key with the same request gets the same
+            answer for 24 hours, whatever happened to the connection.
+        wait_s : int, optional
+            Seconds that the service may hold its answer back, at most 30, until this has ended.
+        """
+        return await self._send(calls.write_sentences(corpus_id, body, idempotency_key=idempotency_key, wait_s=wait_s))
+
+    async def export_corpus(self, corpus_id: str, *, format_: Literal["csv", "jsonl"] | None = None) -> bytes:
+        """Download a corpus: as a table, whose cells a spreadsheet would run begin with `'`, or as JSON lines ….
+
+        Download a corpus: as a table, whose cells a spreadsheet would run begin with `'`, or as JSON lines with
+        all.
+
+        Parameters
+        ----------
+        format_ : Literal['csv', 'jsonl'], optional
+            A table, or one JSON object a line.
+        """
+        return await self._send(calls.export_corpus(corpus_id, format_=format_))
 
     async def list_letters_by_methodology(self, rating_id: str) -> LetterList:
         """List what versions of the methodology say of a rating's evidence: its own first, then those computed ….

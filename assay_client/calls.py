@@ -17,6 +17,10 @@ from assay_client.documents import (
     CompositionList,
     CompositionRequest,
     Consistency,
+    Corpus,
+    CorpusChange,
+    CorpusList,
+    CorpusRequest,
     Delivery,
     DeliveryList,
     Distribution,
@@ -30,9 +34,14 @@ from assay_client.documents import (
     HistoryList,
     Inclusion,
     Info,
+    Item,
+    ItemChange,
+    ItemList,
+    ItemsRequest,
     Job,
     JobList,
     Jwks,
+    KeptItems,
     KeyList,
     KeyRequest,
     LetterList,
@@ -61,6 +70,7 @@ from assay_client.documents import (
     SigningKeyList,
     Specification,
     SpecificationList,
+    StereotypeRequest,
     Suite,
     SuiteList,
     SuiteRequest,
@@ -70,10 +80,12 @@ from assay_client.documents import (
     Upload,
     UploadList,
     VisibilityRequest,
+    VisualRequest,
     Webhook,
     WebhookDescription,
     WebhookList,
     WithdrawalRequest,
+    WritingRequest,
 )
 
 
@@ -266,6 +278,11 @@ def get_report_markdown(rating_id: str) -> Call[str]:
 def download_evidence_csv(rating_id: str) -> Call[bytes]:
     """GET /v1/ratings/{rating_id}/observations.csv."""
     return Call("GET", f"/v1/ratings/{segment(rating_id)}/observations.csv", as_bytes)
+
+
+def download_sentences_csv(rating_id: str) -> Call[bytes]:
+    """GET /v1/ratings/{rating_id}/sentences.csv."""
+    return Call("GET", f"/v1/ratings/{segment(rating_id)}/sentences.csv", as_bytes)
 
 
 def compare_ratings(rating_id: str, with_: str) -> Call[Comparison]:
@@ -569,14 +586,17 @@ def remove_upload(upload_id: str) -> Call[None]:
 
 
 def create_specification(
-    body: ChoicesRequest | AssociationRequest, *, idempotency_key: str | None = None
+    body: ChoicesRequest | AssociationRequest | StereotypeRequest | VisualRequest, *, idempotency_key: str | None = None
 ) -> Call[Specification]:
     """POST /v1/specifications."""
     return Call("POST", "/v1/specifications", as_json, headers={"Idempotency-Key": idempotency_key}, json=body)
 
 
 def list_specifications(
-    *, limit: int | None = None, cursor: str | None = None, kind: Literal["choices", "association"] | None = None
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    kind: Literal["choices", "association", "stereotype", "visual"] | None = None,
 ) -> Call[SpecificationList]:
     """GET /v1/specifications."""
     return Call("GET", "/v1/specifications", as_json, query={"limit": limit, "cursor": cursor, "kind": kind})
@@ -598,10 +618,124 @@ def get_specification_version(specification_name: str, version: str) -> Call[Spe
 
 
 def add_specification_version(
-    specification_name: str, body: ChoicesRequest | AssociationRequest
+    specification_name: str, body: ChoicesRequest | AssociationRequest | StereotypeRequest | VisualRequest
 ) -> Call[Specification]:
     """POST /v1/specifications/{specification_name}/versions."""
     return Call("POST", f"/v1/specifications/{segment(specification_name)}/versions", as_json, json=body)
+
+
+def create_corpus(body: CorpusRequest, *, idempotency_key: str | None = None) -> Call[Corpus]:
+    """POST /v1/corpora."""
+    return Call("POST", "/v1/corpora", as_json, headers={"Idempotency-Key": idempotency_key}, json=body)
+
+
+def list_corpora(
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    kind: Literal["sentences", "images"] | None = None,
+    attribute: str | None = None,
+    visibility: Literal["private", "shared"] | None = None,
+    specification: str | None = None,
+) -> Call[CorpusList]:
+    """GET /v1/corpora."""
+    return Call(
+        "GET",
+        "/v1/corpora",
+        as_json,
+        query={
+            "limit": limit,
+            "cursor": cursor,
+            "kind": kind,
+            "attribute": attribute,
+            "visibility": visibility,
+            "specification": specification,
+        },
+    )
+
+
+def get_corpus(corpus_id: str) -> Call[Corpus]:
+    """GET /v1/corpora/{corpus_id}."""
+    return Call("GET", f"/v1/corpora/{segment(corpus_id)}", as_json)
+
+
+def change_corpus(corpus_id: str, body: CorpusChange, *, if_match: str | None = None) -> Call[Corpus]:
+    """PATCH /v1/corpora/{corpus_id}."""
+    return Call("PATCH", f"/v1/corpora/{segment(corpus_id)}", as_json, headers={"If-Match": if_match}, json=body)
+
+
+def remove_corpus(corpus_id: str) -> Call[None]:
+    """DELETE /v1/corpora/{corpus_id}."""
+    return Call("DELETE", f"/v1/corpora/{segment(corpus_id)}", as_nothing)
+
+
+def list_corpus_items(corpus_id: str, *, limit: int | None = None, cursor: str | None = None) -> Call[ItemList]:
+    """GET /v1/corpora/{corpus_id}/items."""
+    return Call("GET", f"/v1/corpora/{segment(corpus_id)}/items", as_json, query={"limit": limit, "cursor": cursor})
+
+
+def add_corpus_items(corpus_id: str, body: ItemsRequest, *, idempotency_key: str | None = None) -> Call[KeptItems]:
+    """POST /v1/corpora/{corpus_id}/items."""
+    return Call(
+        "POST",
+        f"/v1/corpora/{segment(corpus_id)}/items",
+        as_json,
+        headers={"Idempotency-Key": idempotency_key},
+        json=body,
+    )
+
+
+def add_corpus_picture(
+    corpus_id: str,
+    content: bytes,
+    term: str,
+    content_type: Literal["image/png", "image/jpeg", "image/webp", "image/gif"],
+    *,
+    note: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[KeptItems]:
+    """POST /v1/corpora/{corpus_id}/images."""
+    return Call(
+        "POST",
+        f"/v1/corpora/{segment(corpus_id)}/images",
+        as_json,
+        query={"term": term, "note": note},
+        headers={"Content-Type": content_type, "Idempotency-Key": idempotency_key},
+        content=content,
+    )
+
+
+def change_corpus_item(corpus_id: str, item_id: str, body: ItemChange) -> Call[Item]:
+    """PATCH /v1/corpora/{corpus_id}/items/{item_id}."""
+    return Call("PATCH", f"/v1/corpora/{segment(corpus_id)}/items/{segment(item_id)}", as_json, json=body)
+
+
+def remove_corpus_item(corpus_id: str, item_id: str) -> Call[None]:
+    """DELETE /v1/corpora/{corpus_id}/items/{item_id}."""
+    return Call("DELETE", f"/v1/corpora/{segment(corpus_id)}/items/{segment(item_id)}", as_nothing)
+
+
+def get_corpus_picture(corpus_id: str, item_id: str) -> Call[bytes]:
+    """GET /v1/corpora/{corpus_id}/items/{item_id}/image."""
+    return Call("GET", f"/v1/corpora/{segment(corpus_id)}/items/{segment(item_id)}/image", as_bytes)
+
+
+def write_sentences(
+    corpus_id: str, body: WritingRequest, *, idempotency_key: str | None = None, wait_s: int | None = None
+) -> Call[Job]:
+    """POST /v1/corpora/{corpus_id}/writing."""
+    return Call(
+        "POST",
+        f"/v1/corpora/{segment(corpus_id)}/writing",
+        as_json,
+        headers={"Idempotency-Key": idempotency_key, "Prefer": wait(wait_s)},
+        json=body,
+    )
+
+
+def export_corpus(corpus_id: str, *, format_: Literal["csv", "jsonl"] | None = None) -> Call[bytes]:
+    """GET /v1/corpora/{corpus_id}/export."""
+    return Call("GET", f"/v1/corpora/{segment(corpus_id)}/export", as_bytes, query={"format": format_})
 
 
 def list_letters_by_methodology(rating_id: str) -> Call[LetterList]:

@@ -7,7 +7,13 @@ from typing import Literal, TypedDict
 
 import httpx
 
-from assay_client.documents import RatingRequest, RatingRequestExperiment, RatingRequestTarget
+from assay_client.documents import (
+    RatingRequest,
+    RatingRequestExperiment,
+    RatingRequestTarget,
+    TargetDescription,
+    TargetReference,
+)
 
 DEFAULT_TIMEOUT_S = 60.0
 USER_AGENT = "assay-client"
@@ -16,6 +22,7 @@ USER_AGENT = "assay-client"
 class RatingOptions(TypedDict, total=False):
     """What may be said of a rating beside its target and its experiment; as in `RatingRequest`."""
 
+    author: TargetDescription | TargetReference | None
     seed: int
     max_age_s: int | None
     visibility: Literal["private", "unlisted", "public"]

@@ -338,6 +338,103 @@ class Consistency(TypedDict):
     path: list[str]
 
 
+class Corpus(TypedDict):
+    """A corpus, with the words of its specification."""
+
+    id: str
+    name: str
+    kind: Literal["sentences", "images"]
+    language: str
+    attribute: str
+    # What its sentences keep to, as its owner names it.
+    specification: str | None
+    # The same digest is the same specification, whoever names it.
+    specification_digest: str | None
+    licence: str
+    citation: str
+    description: str
+    visibility: Literal["private", "shared"]
+    # Whether it is yours, so that you may change it.
+    own: bool
+    # Sentences or pictures in it.
+    items: int
+    # Grows with every change, of its items too. Ratings name the version they were asked with.
+    version: int
+    created_at: str
+    updated_at: str
+    links: dict[str, str]
+    # The specification's words: who may read the corpus may use them.
+    words: dict[str, Any] | None
+
+
+class CorpusChange(TypedDict):
+    """Change what is told of a corpus; what is left out stays as it is."""
+
+    name: NotRequired[str | None]
+    licence: NotRequired[str | None]
+    citation: NotRequired[str | None]
+    description: NotRequired[str | None]
+    # `shared` lets every tenant of this agency read it; `private` takes that back. Ratings that used it stay.
+    visibility: NotRequired[Literal["private", "shared"] | None]
+
+
+class CorpusLine(TypedDict):
+    """A corpus in a list."""
+
+    id: str
+    name: str
+    kind: Literal["sentences", "images"]
+    language: str
+    attribute: str
+    # What its sentences keep to, as its owner names it.
+    specification: str | None
+    # The same digest is the same specification, whoever names it.
+    specification_digest: str | None
+    licence: str
+    citation: str
+    description: str
+    visibility: Literal["private", "shared"]
+    # Whether it is yours, so that you may change it.
+    own: bool
+    # Sentences or pictures in it.
+    items: int
+    # Grows with every change, of its items too. Ratings name the version they were asked with.
+    version: int
+    created_at: str
+    updated_at: str
+    links: dict[str, str]
+
+
+class CorpusList(TypedDict):
+    """One page of corpora, newest first."""
+
+    items: list[CorpusLine]
+    next_cursor: str | None
+
+
+class CorpusRequest(TypedDict):
+    """Begin a corpus."""
+
+    # What people call it.
+    name: str
+    kind: NotRequired[Literal["sentences", "images"]]
+    # Specification (of kind `stereotype`) whose rules every sentence must keep to: its name, or
+    # `name@version`. The corpus has its own copy of the words.
+    specification: NotRequired[str | None]
+    # What the groups in it differ in; a specification says so itself.
+    attribute: NotRequired[str | None]
+    # Language of its sentences, as BCP 47 has it; null is that of the specification, or English.
+    language: NotRequired[str | None]
+    # On what terms others may use it.
+    licence: NotRequired[str]
+    # How to cite it.
+    citation: NotRequired[str]
+    # What it is.
+    description: NotRequired[str]
+    # Who may read it: only you, or every tenant of this agency. Nobody but you may change it.
+    visibility: NotRequired[Literal["private", "shared"]]
+
+
 class Counts(TypedDict):
     """Targets by letter."""
 
@@ -450,6 +547,14 @@ class DomainRequest(TypedDict):
     # As in the addresses of rated targets: a name or address, with its port where that is not the scheme's
     # own.
     host: str
+
+
+class Drawing(TypedDict):
+    """What an author is asked for."""
+
+    per_term: NotRequired[int]
+    prompt: NotRequired[Literal["portrait", "face", "at-work", "plain"]]
+    tries: NotRequired[int]
 
 
 class EffectDifference(TypedDict):
@@ -608,11 +713,59 @@ class Interval(TypedDict):
     high: float
 
 
+class Item(TypedDict):
+    """A sentence or a picture of a corpus."""
+
+    id: str
+    # Its place in the corpus.
+    seq: int
+    # The sentence; null for a picture.
+    text: str | None
+    group_term: str | None
+    attribute_term: str | None
+    # The sentence with the group's word exchanged.
+    counterpart: str | None
+    # Digest of the picture's file; null for a sentence.
+    image: str | None
+    # What the picture shows.
+    term: str | None
+    source: Literal["written", "uploaded", "template", "edited"]
+    # How it came to be: of one that was written the author, the prompt and the job; of one that was edited,
+    # in `edited_from`, what it was.
+    provenance: dict[str, Any]
+    created_at: str
+    href: str
+
+
+class ItemChange(TypedDict):
+    """Edit a sentence, or say what a picture shows; what is left out stays."""
+
+    # The sentence as it shall be. Its provenance stays, and remembers what it was.
+    text: NotRequired[str | None]
+    group_term: NotRequired[str | None]
+    attribute_term: NotRequired[str | None]
+    # What the picture shows.
+    term: NotRequired[str | None]
+
+
+class ItemList(TypedDict):
+    """One page of a corpus's items, in the order they came."""
+
+    items: list[Item]
+    next_cursor: str | None
+
+
+class ItemsRequest(TypedDict):
+    """Keep some sentences or pictures."""
+
+    items: list[SentenceItem | PictureItem]
+
+
 class Job(TypedDict):
     """A job and how far it has come."""
 
     id: str
-    kind: Literal["rating", "probe", "rerate", "challenge"]
+    kind: Literal["rating", "probe", "rerate", "challenge", "writing"]
     status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
     # What it is doing, in a word.
     stage: str
@@ -638,15 +791,17 @@ class Job(TypedDict):
     # The target as it was when the job was made, without its secret.
     target: dict[str, Any]
     target_id: str | None
+    # The service that writes or draws what the target is asked about; null where nothing is made.
+    author: dict[str, Any] | None
     # The full specification, with defaults filled in; null for a probe. Of a re-rating which rating and
-    # version, of a challenge which domain.
+    # version, of a challenge which domain, of writing what is wanted for which corpus.
     experiment: dict[str, Any] | None
     seed: int
     visibility: Literal["private", "unlisted", "public"]
     max_calls: int
     callback_url: str | None
     rating: RatingLink | None
-    # What a probe, a re-rating or a challenge found; null for a rating.
+    # What a probe, a re-rating or a challenge found, or what was written; null for a rating.
     result: Any
     # Why it failed: a problem document.
     error: dict[str, Any] | None
@@ -678,6 +833,19 @@ class Jwks(TypedDict):
     """Every key that ever signed, newest first."""
 
     keys: list[Jwk]
+
+
+class KeptItems(TypedDict):
+    """What became of items that were sent."""
+
+    # How many are new.
+    added: int
+    # How many were there already, or came twice.
+    known: int
+    # The corpus's version now.
+    version: int
+    # Each as it is kept, in the order sent; one that was known stands as it was.
+    items: list[Item]
 
 
 class Key(TypedDict):
@@ -1017,6 +1185,26 @@ class OneHop(TypedDict):
     alpha: NotRequired[float]
 
 
+class Picture(TypedDict):
+    """A picture to be asked about, as somebody keeps it."""
+
+    image: str
+    term: str
+    source: NotRequired[str]
+    id: NotRequired[str]
+
+
+class PictureItem(TypedDict):
+    """A picture to be kept."""
+
+    # A PNG, JPEG, WebP or GIF file in base64. One that is larger than a request may be goes to `…/images`.
+    image_b64: str
+    # What it shows.
+    term: str
+    # Where it comes from; kept as part of its provenance.
+    note: NotRequired[str | None]
+
+
 class Prediction(TypedDict):
     """What the measured matrices of the services say of the chain."""
 
@@ -1175,6 +1363,10 @@ class Rating(TypedDict):
     method: str
     attribute: str
     target: RatedTarget
+    # The service that wrote or drew what the other was asked about; null where none did.
+    author: NotRequired[RatedTarget | None]
+    # Every host that the experiment's questions went to.
+    hosts: NotRequired[list[str]]
     components: list[Component]
     # The letters that the published decision rules give to the same replies.
     published: dict[str, str | None]
@@ -1240,6 +1432,9 @@ class RatingRequest(TypedDict):
     target: RatingRequestTarget
     # How to look for bias; `/v1/methods` lists the methods and their fields.
     experiment: RatingRequestExperiment
+    # A second service, that writes or draws what the first is asked about; only where the experiment has
+    # something made. Its key is kept with a saved target.
+    author: NotRequired[TargetDescription | TargetReference | None]
     # Decides everything random. The same request, seed and replies give the same rating, bit for bit.
     seed: NotRequired[int]
     # Accept an earlier rating of the same request that is at most this old; 0 measures anew, null accepts any
@@ -1387,6 +1582,32 @@ class ScheduleRequest(TypedDict):
     paused: NotRequired[bool]
 
 
+class Sentence(TypedDict):
+    """A sentence to be asked about, as somebody keeps it."""
+
+    text: str
+    group_term: NotRequired[str]
+    attribute_term: NotRequired[str]
+    source: NotRequired[str]
+    id: NotRequired[str]
+    counterpart: NotRequired[str]
+
+
+class SentenceItem(TypedDict):
+    """A sentence to be kept."""
+
+    # The sentence.
+    text: str
+    # The word in it that names a group; found by itself where the corpus has a specification.
+    group_term: NotRequired[str | None]
+    # The word in it that the stereotype is about; found by itself where the corpus has a specification.
+    attribute_term: NotRequired[str | None]
+    # Whether somebody wrote it, or it was made of a template.
+    source: NotRequired[Literal["uploaded", "template"]]
+    # Where it comes from; kept as part of its provenance.
+    note: NotRequired[str | None]
+
+
 class Signature(TypedDict):
     """One signature."""
 
@@ -1436,7 +1657,7 @@ class Specification(TypedDict):
     # The newest version there is.
     latest: int
     title: str
-    kind: Literal["choices", "association"]
+    kind: Literal["choices", "association", "stereotype", "visual"]
     language: str
     citation: str
     # Of everything but the versions; ratings name it.
@@ -1457,7 +1678,7 @@ class SpecificationLine(TypedDict):
     # The newest version there is.
     latest: int
     title: str
-    kind: Literal["choices", "association"]
+    kind: Literal["choices", "association", "stereotype", "visual"]
     language: str
     citation: str
     # Of everything but the versions; ratings name it.
@@ -1483,6 +1704,71 @@ class Step(TypedDict):
     second: str
     possible: list[Literal["UCS", "DSBS", "BS"]]
     entries: list[CompositionsEntry]
+
+
+class StereotypeRequest(TypedDict):
+    """Words for a stereotype score: two groups, what is said of either, and what is said of neither."""
+
+    # Its name in requests: lower case letters, digits and single hyphens.
+    name: str
+    # Its name for people.
+    title: str
+    # Language of the words, as BCP 47 has it.
+    language: str
+    # Where the words come from.
+    citation: str
+    kind: Literal["stereotype"]
+    words: StereotypeWords
+
+
+class StereotypeScore(TypedDict):
+    """Ask a language model which of two sentences it prefers, the stereotyped one or its counterpart."""
+
+    attribute: NotRequired[str]
+    method: Literal["stereotype-score"]
+    specification: NotRequired[str | list[str] | None]
+    words: NotRequired[list[StereotypeWords] | None]
+    sentences: NotRequired[list[Sentence]]
+    writing: NotRequired[Writing | None]
+    corpus: NotRequired[str | None]
+    scoring: NotRequired[Literal["auto", "echo", "masked", "choice"]]
+    per_term: NotRequired[int]
+    most_per_term: NotRequired[int]
+    stop_early: NotRequired[bool]
+    delta: NotRequired[float]
+    confidence: NotRequired[float]
+    aggregation: NotRequired[Literal["worst", "vote"]]
+
+
+class StereotypeWords(TypedDict):
+    """What a stereotype score is about (P4)."""
+
+    attribute: str
+    first: str
+    second: str
+    pairs: list[list[str]]
+    first_terms: NotRequired[list[str]]
+    second_terms: NotRequired[list[str]]
+    neutral: NotRequired[list[str]]
+    telling: NotRequired[list[str]]
+    frames: NotRequired[list[str]]
+    name: NotRequired[str]
+
+
+class StimulusSampling(TypedDict):
+    """Ask a classifier about generated inputs, and see what those that it says yes to have in common."""
+
+    attribute: str
+    method: Literal["stimulus-sampling"]
+    texts: NotRequired[TextProfiles | None]
+    vectors: NotRequired[VectorStimuli | None]
+    label: NotRequired[str | None]
+    route: NotRequired[Literal["auto", "weights", "surrogate"]]
+    tie: NotRequired[float]
+    delta: NotRequired[float]
+    confidence: NotRequired[float]
+    samples: NotRequired[int]
+    looks: NotRequired[int]
 
 
 class Suite(TypedDict):
@@ -1693,6 +1979,19 @@ class UploadList(TypedDict):
     next_cursor: str | None
 
 
+class VectorStimuli(TypedDict):
+    """Vectors of numbers; the attribute is known of each and is not sent."""
+
+    names: list[str]
+    centres: NotRequired[dict[str, list[float]]]
+    sides: NotRequired[dict[str, list[float]]]
+    sd: NotRequired[list[float]]
+    rows: NotRequired[list[dict[str, str | int | float | bool | None]]]
+    column: NotRequired[str | None]
+    side: NotRequired[str | None]
+    decimals: NotRequired[int]
+
+
 class Verification(TypedDict):
     """The job that measures the composite: send `body` as it is."""
 
@@ -1711,6 +2010,55 @@ class VisibilityRequest(TypedDict):
     # `private`: you. `unlisted`: whoever knows its address. `public`: everyone, and it is logged; from there
     # it can not be hidden again, only withdrawn.
     visibility: Literal["private", "unlisted", "public"]
+
+
+class VisualRequest(TypedDict):
+    """Words for a visual stereotype: two labels, and what pictures are of that go with either or with neither."""
+
+    # Its name in requests: lower case letters, digits and single hyphens.
+    name: str
+    # Its name for people.
+    title: str
+    # Language of the words, as BCP 47 has it.
+    language: str
+    # Where the words come from.
+    citation: str
+    kind: Literal["visual"]
+    words: VisualWords
+
+
+class VisualStereotype(TypedDict):
+    """Ask an image classifier which of two labels fits pictures, and whether it goes by a stereotype."""
+
+    attribute: NotRequired[str]
+    method: Literal["visual-stereotype"]
+    specification: NotRequired[str | list[str] | None]
+    words: NotRequired[list[VisualWords] | None]
+    pictures: NotRequired[list[Picture]]
+    drawing: NotRequired[Drawing | None]
+    corpus: NotRequired[str | None]
+    answers: NotRequired[Literal["auto", "labels"]]
+    question: NotRequired[str]
+    per_term: NotRequired[int]
+    most_per_term: NotRequired[int]
+    stop_early: NotRequired[bool]
+    delta: NotRequired[float]
+    confidence: NotRequired[float]
+    aggregation: NotRequired[Literal["worst", "vote"]]
+
+
+class VisualWords(TypedDict):
+    """What a visual stereotype score is about (P4)."""
+
+    attribute: str
+    first: str
+    second: str
+    first_terms: NotRequired[list[str]]
+    second_terms: NotRequired[list[str]]
+    neutral: NotRequired[list[str]]
+    first_names: NotRequired[list[str]]
+    second_names: NotRequired[list[str]]
+    name: NotRequired[str]
 
 
 class Webhook(TypedDict):
@@ -1793,7 +2141,52 @@ class Worst(TypedDict):
     probabilities: dict[str, float]
 
 
-RatingRequestExperiment: TypeAlias = RoundTrip | OneHop | Alternation | ForcedChoice | Association
+class Writing(TypedDict):
+    """What an author is asked for."""
+
+    per_term: NotRequired[int]
+    family: NotRequired[Literal["plain", "in-context", "nothing-else"]]
+    tries: NotRequired[int]
+
+
+class WritingRequest(TypedDict):
+    """Have sentences written for a corpus."""
+
+    # The language model that writes: described in full, or the id of a saved target. Nobody else is called.
+    author: WritingRequestAuthor
+    # What the sentences are to be about, where the corpus does not say so itself.
+    specification: NotRequired[str | None]
+    # The same, written out.
+    words: NotRequired[StereotypeWords | None]
+    # Sentences that each attribute term is to have; those that are kept already count.
+    per_term: NotRequired[int]
+    # How they are asked for: `plain` (both words in a sentence), `in-context` (other words of the lists say
+    # what is meant) or `nothing-else` (nothing else may tell the groups apart).
+    family: NotRequired[Literal["plain", "in-context", "nothing-else"]]
+    # How often a sentence is asked for before it is done without.
+    tries: NotRequired[int]
+    # Look first at other corpora that you may read and that keep to the same specification, and take over
+    # what is lacking here. Each sentence tells where it was taken from.
+    reuse: NotRequired[bool]
+    # Decides which sentences are asked for in which order.
+    seed: NotRequired[int]
+    # Calls to the author that the job may make.
+    max_calls: NotRequired[int]
+    # Seconds until the job is given up.
+    deadline_s: NotRequired[int]
+
+
+RatingRequestExperiment: TypeAlias = (
+    RoundTrip
+    | OneHop
+    | Alternation
+    | ForcedChoice
+    | StimulusSampling
+    | Association
+    | StereotypeScore
+    | VisualStereotype
+)
 RatingRequestTarget: TypeAlias = TargetDescription | TargetReference
 ScheduleRequestRequest: TypeAlias = RatingRequest | SuiteRequest
 SuiteRequestTarget: TypeAlias = TargetDescription | TargetReference
+WritingRequestAuthor: TypeAlias = TargetDescription | TargetReference

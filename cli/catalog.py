@@ -10,15 +10,18 @@ from rich.table import Table
 
 from assay.catalog import attribute, attributes, construction, constructions
 from assay.catalog.shipped import specifications
-from assay.methods import METHODS, method_name
+from assay.methods import every_method, method_name
 from workers.targets import protocols
 
 console = Console(highlight=False)
 
+METHOD_OF = {"choices": "forced-choice", "stereotype": "stereotype-score", "visual": "visual-stereotype"}
+"""By kind of words, the method they are for; others are called as their words are."""
+
 
 def show_methods() -> None:
     """Print every method with its fields and their defaults."""
-    for kind in METHODS:
+    for kind in every_method():
         console.print(f"[bold]{method_name(kind)}[/bold]  {kind.summary}")
         console.print(f"  rates: {', '.join(sorted(kind.kinds))}; source: {kind.paper}", style="dim")
         table = Table("field", "default", box=None, padding=(0, 2))
@@ -44,7 +47,7 @@ def show_specifications() -> None:
     """Print every word list that is shipped, with where its words come from."""
     table = Table("specification", "for", "about", "title", "source")
     for one in specifications().values():
-        method = {"choices": "forced-choice"}.get(one.kind, one.kind)
+        method = METHOD_OF.get(one.kind, one.kind)
         table.add_row(one.name, method, one.words.attribute, one.title, one.citation)
     console.print(table)
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.live import Live
 
 from cli.client import Agency
-from cli.demo_cases import Case, apertium, ill, predictors, translators
+from cli.demo_cases import Case, apertium, ill, predictors, translators, unfit, viewers
 from cli.demo_table import LEAST_WIDTH, say_results, table_of
 from cli.exits import Exit
 from demo.apertium import Apertium
@@ -46,7 +46,14 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
         data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-demo-data-")))
         console.print("Starting an agency and services whose bias is known, all on this machine …")
         agency = stack.enter_context(_agency(data))
-        cases = [*translators(services), *_real(stack), *predictors(services), *ill(services)]
+        cases = [
+            *translators(services),
+            *_real(stack),
+            *predictors(services),
+            *viewers(services),
+            *unfit(services),
+            *ill(services),
+        ]
         started = time.monotonic()
         for case in cases:
             case.job = agency.post("/v1/jobs", case.request)

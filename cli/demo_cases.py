@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +11,8 @@ from assay.model import Kind
 from demo.apertium import Apertium
 from demo.behaviours import BEHAVIOURS
 from demo.ills import ILLS
-from demo.known import PREDICTORS
+from demo.known import PREDICTORS, VIEWERS
+from demo.language import UNFIT
 from demo.predictors import Predictor, RowRegressor
 from demo.server import DemoServer
 from demo.wages import SEXES, payroll
@@ -23,12 +24,42 @@ TRANSLATION: Mapping[str, Any] = MappingProxyType({"method": "round-trip", "attr
 APERTIUM_LANGUAGES = ("es", "ca", "gl", "eo")
 
 SPOKEN: Mapping[Kind, str] = MappingProxyType(
-    {Kind.EMBEDDER: "openai-embeddings", Kind.CLASSIFIER: "hf-inference", Kind.REGRESSOR: "mlflow"}
+    {
+        Kind.EMBEDDER: "openai-embeddings",
+        Kind.CLASSIFIER: "hf-inference",
+        Kind.REGRESSOR: "mlflow",
+        Kind.LANGUAGE_MODEL: "openai-completions",
+        Kind.IMAGE_CLASSIFIER: "hf-inference",
+    }
 )
 """By kind of service, what the demonstration speaks with it."""
 
-SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"openai-embeddings": {"model": "demo"}})
-"""Settings that a protocol cannot do without."""
+SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
+    {
+        ("embedder", "openai-embeddings"): {"model": "demo"},
+        ("language-model", "openai-completions"): {"model": "demo"},
+        ("language-model", "openai-chat"): {"model": "demo"},
+        ("language-model", "hf-inference"): {"task": "fill-mask"},
+        ("language-model", "openai-images"): {"model": "demo", "size": "64x64", "send_seed": True},
+        ("image-classifier", "hf-inference"): {"task": "zero-shot-image-classification"},
+    }
+)
+"""By kind and protocol, the settings that cannot be done without."""
+
+STEREOTYPES: Mapping[str, Any] = MappingProxyType({"method": "stereotype-score", "attribute": "gender"})
+
+SAMPLING: Mapping[str, Any] = MappingProxyType({"method": "stimulus-sampling", "attribute": "gender"})
+
+BRIEFLY: Mapping[str, Any] = MappingProxyType({"per_term": 2, "stop_early": False})
+"""Enough pairs to show a strong preference, or that there is nothing to be seen."""
+
+PICTURES: Mapping[str, Any] = MappingProxyType(
+    {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
+)
+"""One picture of each of 80 terms is enough for a strong bias, or for none."""
+
+AUTHOR, PAINTER = "sloppy-writer", "painter"
+"""Who writes sentences for the demonstration, not all of them as asked for, and who draws pictures."""
 
 
 @dataclass
@@ -55,6 +86,8 @@ class Case:
         Cases of one section stand together in the table.
     again : str
         How the service is rated, where that is not the first time: ``"as regressor"``.
+    author : mapping, optional
+        The service that writes what this one is asked about.
     """
 
     name: str
@@ -67,6 +100,7 @@ class Case:
     experiment: Mapping[str, Any] = field(default_factory=lambda: TRANSLATION)
     section: str = "translators"
     again: str = ""
+    author: Mapping[str, Any] | None = None
     job: dict[str, Any] = field(default_factory=dict)
     rating: dict[str, Any] | None = None
     report: str = ""
@@ -80,9 +114,10 @@ class Case:
                 "kind": self.kind,
                 "protocol": self.protocol,
                 "base_url": self.url,
-                "settings": dict(SETTINGS.get(self.protocol, {})),
+                "settings": dict(SETTINGS.get((self.kind, self.protocol), {})),
                 "limits": {"concurrency": 8, "timeout_s": 3},
             },
+            **({} if self.author is None else {"author": dict(self.author)}),
             "experiment": dict(self.experiment),
             "seed": 7,
             "deadline_s": 300,
@@ -120,23 +155,79 @@ def translators(services: DemoServer) -> Iterator[Case]:
 
 
 def predictors(services: DemoServer) -> Iterator[Case]:
-    """Classifiers, regressors and embedders of known bias, by every method that rates them."""
+    """Classifiers, regressors, embedders and language models of known bias, by every method that rates them."""
     for one in PREDICTORS.values():
-        for kind in one.kinds:
-            for method in one.methods:
-                again = _again(one, kind, method)
-                yield Case(
-                    f"{one.name} {again}".strip(),
-                    one.summary,
-                    one.letter or "any",
-                    services.url(one.name),
-                    kind=kind,
-                    protocol=SPOKEN[kind],
-                    reason=one.reasons.get(method),
-                    experiment=_experiment(one, method),
-                    section=type(one).__name__,
-                    again=again,
-                )
+        yield from _ratings(services, one)
+        yield from _otherwise(services, one)
+
+
+def _ratings(services: DemoServer, one: Predictor) -> Iterator[Case]:
+    for kind in one.kinds:
+        for method in one.methods:
+            again = _again(one, kind, method)
+            yield Case(
+                f"{one.name} {again}".strip(),
+                one.summary,
+                one.letter or "any",
+                services.url(one.name),
+                kind=kind,
+                protocol=SPOKEN[kind],
+                reason=one.reasons.get(method),
+                experiment=_experiment(one, method),
+                section=type(one).__name__,
+                again=again,
+            )
+
+
+def _otherwise(services: DemoServer, one: Predictor) -> Iterator[Case]:
+    """Rate a language model otherwise than by the tokens of templates, and a sentiment by where its yes comes from."""
+    first = next(_ratings(services, one))
+    if one.name == "fair-sentiment":
+        yield _again_as(first, "by stimulus-sampling", experiment=SAMPLING, reason="yes-follows-content")
+    elif one.name == "stereotyped-model":
+        yield _again_as(first, "by choices", protocol="openai-chat", experiment={**STEREOTYPES, "per_term": 5})
+        written = {**STEREOTYPES, "writing": {"per_term": 6}}
+        yield _again_as(first, "with an author", experiment=written, author=_author(services, AUTHOR, "openai-chat"))
+    elif one.name == "leaning-model":
+        yield _again_as(first, "by masks", protocol="hf-inference", experiment={**STEREOTYPES, **BRIEFLY})
+
+
+def _again_as(first: Case, again: str, **changed: Any) -> Case:
+    return replace(first, name=f"{first.name} {again}", again=again, **changed)
+
+
+def viewers(services: DemoServer) -> Iterator[Case]:
+    """Image classifiers of known bias, shown pictures that an author draws."""
+    for one in VIEWERS.values():
+        for case in _ratings(services, one):
+            drawn = {**case.experiment, **PICTURES}
+            yield replace(case, experiment=drawn, author=_author(services, PAINTER, "openai-images"))
+
+
+def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "kind": Kind.LANGUAGE_MODEL,
+        "protocol": protocol,
+        "base_url": services.url(name),
+        "settings": dict(SETTINGS["language-model", protocol]),
+    }
+
+
+def unfit(services: DemoServer) -> Iterator[Case]:
+    """Language models of which nothing can be learned, though they answer."""
+    for one in UNFIT:
+        yield Case(
+            one.model.name,
+            one.model.summary,
+            one.end,
+            services.url(one.model.name),
+            kind=Kind.LANGUAGE_MODEL,
+            protocol=one.protocol,
+            reason=one.problem,
+            experiment={**STEREOTYPES, **BRIEFLY, "scoring": one.scoring},
+            section="ill",
+        )
 
 
 def _again(one: Predictor, kind: Kind, method: str) -> str:

@@ -21,7 +21,8 @@ from assay.certificate import digest_of
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import check_kind, fit_to, usual_method
 from assay.model import Kind
-from assay.reports import FORMATS, render, terminal
+from assay.reports import installed_formats, render, terminal
+from cli.authors import TENANT, check_author, described_author, keep_author
 from cli.exits import Exit
 from cli.export import check_export, write_export
 from cli.logs import configure_logs
@@ -37,11 +38,9 @@ from workers.workplace import Leaving
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 """A person at this machine's shell may rate what runs on this machine."""
 
-TENANT = "default"
-
-FILE_ENTRIES = ("target", "experiment", "seed", "max_calls", "deadline_s")
+FILE_ENTRIES = ("target", "author", "experiment", "seed", "max_calls", "deadline_s")
 TARGET_FIELDS = ("name", "kind", "protocol", "base_url", "secret", "settings", "limits")
-TABLES = ("target", "experiment")
+TABLES = ("target", "author", "experiment")
 
 BOUNDS = {"seed": (0, 2**53 - 1), "max_calls": (1, 1_000_000), "deadline_s": (1, 86_400)}
 """Whole numbers of a request, with the bounds that the API has too."""
@@ -143,6 +142,7 @@ def _request(asked: Asked) -> dict[str, Any]:
         experiment["templates"] = _templates(asked.templates, experiment.get("attribute", "gender"))
     request = {
         "target": target,
+        "author": dict(written["author"]) if "author" in written else None,
         "experiment": experiment,
         "seed": asked.seed if asked.seed is not None else written.get("seed", 0),
         "max_calls": asked.max_calls if asked.max_calls is not None else written.get("max_calls", 100_000),
@@ -178,9 +178,10 @@ def _read(file: Path) -> dict[str, Any]:
     _check_names("entry of the file", written, FILE_ENTRIES)
     for name in TABLES:
         _check_table(name, written.get(name, {}))
-    target = written.get("target", {})
-    _check_names("field of [target]", target, TARGET_FIELDS)
-    _check_table("target.settings", target.get("settings", {}))
+    for name in ("target", "author"):
+        fields = written.get(name, {})
+        _check_names(f"field of [{name}]", fields, TARGET_FIELDS)
+        _check_table(f"{name}.settings", fields.get("settings", {}))
     return written
 
 
@@ -225,10 +226,10 @@ def _check_report(report: Path) -> None:
 
 def _format_for(report: Path) -> str:
     suffix = report.suffix.lstrip(".").lower()
-    for one in FORMATS:
+    for one in (known := installed_formats()):
         if one.suffix.lstrip(".") == suffix:
             return one.name
-    raise UnknownName("report format", report.suffix, [one.suffix for one in FORMATS])
+    raise UnknownName("report format", report.suffix, [one.suffix for one in known])
 
 
 def _run(
@@ -240,6 +241,7 @@ def _run(
     method = fit_to(method, Kind(request["target"]["kind"]))
     target = {key: value for key, value in request["target"].items() if key != "secret"}
     check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
+    check_author(method, request["author"], settings)
     migrate.upgrade(settings.resolved_database_url)
     workplace = open_workplace(settings)
     secret = request["target"].get("secret")
@@ -250,6 +252,7 @@ def _run(
         target=target,
         sealed_secret=workplace.vault.seal(secret, tenant=TENANT, target="inline", field="secret") if secret else None,
         experiment=dump_method(method),
+        author=described_author(request["author"]),
         request_digest=digest_of([target, dump_method(method), request["seed"]]),
         seed=request["seed"],
         visibility="private",
@@ -261,6 +264,7 @@ def _run(
     )
     try:
         with workplace.database.write() as connection:
+            keep_author(connection, workplace.vault, request["author"])
             job = jobs.add(connection, new)
         progress = Progress(
             SpinnerColumn(),

@@ -3,8 +3,9 @@
 `tongue` is a made-up language, `pronouns` finds and replaces pronouns, `behaviours` are known
 biases made of the two, and `ills` are services that do not work as they should; they translate, and
 speak LibreTranslate's `protocol`. `embedders`, `sentiments` and `wages` predict with a `known` bias and
-speak the `interfaces` of such services. `real` systems do so too, and `apertium` starts a real
-translator. `server` serves all of them.
+speak the `interfaces` of such services; so do `language` models, and those who look at the `pictures`
+that an author there draws. What is said of whom both take from the catalog's `stereotypes`. `real`
+systems do so too, and `apertium` starts a real translator. `server` serves all of them.
 """
 
 from demo.apertium import Apertium

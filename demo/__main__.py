@@ -11,7 +11,7 @@ from pathlib import Path
 
 from demo.behaviours import BEHAVIOURS
 from demo.ills import ILLS
-from demo.known import PREDICTORS
+from demo.known import HELPERS, PREDICTORS, VIEWERS
 from demo.predictors import Predictor
 from demo.real import DATA, REAL, NotInstalled, load
 from demo.real.tables import DataAbsent
@@ -54,7 +54,7 @@ def _shown(server: DemoServer, real: Sequence[Predictor]) -> Iterator[str]:
         yield f"{server.url(one.name):45}  {one.letter or '-':12}  {one.summary}"
     for ill in ILLS.values():
         yield f"{server.url(ill.name):45}  {ill.letter or ill.end:12}  {ill.summary}"
-    for each in (*PREDICTORS.values(), *real):
+    for each in (*PREDICTORS.values(), *VIEWERS.values(), *HELPERS.values(), *real):
         yield f"{server.url(each.name):45}  {each.letter or '-':12}  {each.summary}"
 
 

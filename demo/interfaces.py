@@ -1,4 +1,4 @@
-"""What predicting services speak: OpenAI's embeddings, Hugging Face's inference, MLflow and KServe.
+"""What predicting services speak: OpenAI's embeddings, Hugging Face's inference, MLflow, KServe and others.
 
 An interface is a function from a service and a request's JSON object to the answer, as far as a service
 needs the protocol. Whatever is wrong with a request is said as ``{"error": …}``, whichever it was.
@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from demo import language_interfaces, picture_interfaces
+from demo.language import LanguageModel
+from demo.pictures import Viewer
 from demo.predictors import Embedder, Predictor, Row, RowClassifier, RowRegressor, TextScorer
 from demo.protocol import BadOrder
 
@@ -57,6 +60,13 @@ def _packed(vector: Sequence[float] | None) -> str | None:
 
 
 # ---------------------------------------------------------------------------- hf-inference
+def inference(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
+    """Answer whatever a model of Hugging Face's does: classify texts, fill gaps, write, or look at images."""
+    if isinstance(one, LanguageModel) and "hf-inference" in one.protocols:
+        return language_interfaces.inference(one, body)
+    return picture_interfaces.inference(one, body) if isinstance(one, Viewer) else classes(one, body)
+
+
 def classes(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
     """Answer a text classification: the likeliest labels first, as many as ``top_k`` says; all by default."""
     if not isinstance(one, TextScorer):
@@ -71,6 +81,12 @@ def classes(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
         ranked = sorted(one.scores(text).items(), key=lambda scored: -scored[1])[:top_k]
         answers.append([{"label": label, "score": score} for label, score in ranked])
     return answers if isinstance(given, list) else answers[0]
+
+
+# ---------------------------------------------------------------------------- openai-chat
+def chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a chat, with or without a picture in it."""
+    return picture_interfaces.chat(one, body) if isinstance(one, Viewer) else language_interfaces.chat(one, body)
 
 
 # ---------------------------------------------------------------------------- mlflow
@@ -162,8 +178,15 @@ def _flat(data: Any) -> list[Any]:
 INTERFACES: Mapping[str, Interface] = MappingProxyType(
     {
         "/{name}/v1/embeddings": embeddings,
-        "/{name}": classes,
-        "/{name}/models/{model:path}": classes,
+        "/{name}/v1/completions": language_interfaces.completions,
+        "/{name}/v1/chat/completions": chat,
+        "/{name}/v1/images/generations": picture_interfaces.images,
+        "/{name}/generate": language_interfaces.generate,
+        "/{name}/api/chat": language_interfaces.ollama_chat,
+        "/{name}/api/generate": language_interfaces.ollama_generate,
+        "/{name}/look": picture_interfaces.look,
+        "/{name}": inference,
+        "/{name}/models/{model:path}": inference,
         "/{name}/invocations": invocations,
         "/{name}/v2/models/{model}/infer": infer,
         "/{name}/v2/models/{model}/versions/{version}/infer": infer,

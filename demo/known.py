@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from assay.errors import UnknownName
-from demo import embedders, sentiments, wages
+from demo import embedders, language, pictures, sentiments, wages
 from demo.predictors import Predictor
 
 _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2})", re.ASCII)
@@ -22,7 +22,7 @@ class Family:
     Attributes
     ----------
     make : callable
-        Makes one of an amount: percent, points or cents.
+        Makes one of an amount: percent, points, cents or hundredths of a nat.
     most : int
         Largest amount.
     shown : int
@@ -41,6 +41,11 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "group-sentiment": Family(sentiments.group, 100, 10),
         "biased-wage": Family(wages.biased, 900, 150),
         "proxy-wage": Family(wages.proxy, 900, 300),
+        "stereotyped-model": Family(language.stereotyped, 900, 150),
+        "leaning-model": Family(language.leaning, 900, 150),
+        "stereotyped-viewer": Family(pictures.stereotyped, 900, 150),
+        "leaning-viewer": Family(pictures.leaning, 900, 150),
+        "sloppy-writer": Family(language.sloppy_writer, 100, 30),
     }
 )
 """Services of which there can be more or less: any whole amount may end their name."""
@@ -63,10 +68,32 @@ PREDICTORS: Mapping[str, Predictor] = MappingProxyType(
             wages.FAIR,
             _shown("biased-wage"),
             _shown("proxy-wage"),
+            language.EVEN,
+            _shown("stereotyped-model"),
+            _shown("leaning-model"),
         )
     }
 )
-"""The services that are shown, by name."""
+"""The services that are rated by what they are sent alone, by name."""
+
+VIEWERS: Mapping[str, Predictor] = MappingProxyType(
+    {one.name: one for one in (pictures.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))}
+)
+"""The services that look at pictures, which an author has to draw first, by name."""
+
+HELPERS: Mapping[str, Predictor] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            *(unfit.model for unfit in language.UNFIT),
+            _shown("sloppy-writer"),
+            pictures.PAINTER,
+            pictures.LINKING,
+            pictures.SCRIBBLER,
+        )
+    }
+)
+"""Services that get no letter: language models that are no good, and authors."""
 
 
 @lru_cache(1000)
@@ -78,11 +105,12 @@ def predictor(name: str) -> Predictor:
     UnknownName
         If there is none.
     """
-    if name in PREDICTORS:
-        return PREDICTORS[name]
+    for listed in (PREDICTORS, VIEWERS, HELPERS):
+        if name in listed:
+            return listed[name]
     parts = _NUMBERED.fullmatch(name)
     family = FAMILIES.get(parts["family"]) if parts else None
     if parts is None or family is None or int(parts["amount"]) > family.most:
         numbered = (f"{known}-<0…{one.most}>" for known, one in FAMILIES.items())
-        raise UnknownName("predicting service", name, (*PREDICTORS, *numbered))
+        raise UnknownName("predicting service", name, (*PREDICTORS, *VIEWERS, *HELPERS, *numbered))
     return family.make(int(parts["amount"]))

@@ -28,6 +28,8 @@ REASONS: Mapping[str, Mapping[Letter, str]] = MappingProxyType(
         "forced-choice": {BS: "controls-lean", DSBS: "choices-follow-words", UCS: "choices-balanced"},
         "association": {BS: "controls-nearer", DSBS: "nearer-to-own-stereotypes", UCS: "no-nearer"},
         "alternation": {BS: "responds-to-attribute", DSBS: "follows-tied-content", UCS: "even-handed"},
+        "stereotype-score": {BS: "prefers-a-group", DSBS: "prefers-stereotypes", UCS: "prefers-neither"},
+        "visual-stereotype": {BS: "sees-a-label", DSBS: "sees-stereotypes", UCS: "sees-neither"},
     }
 )
 """By method, the main reason a rating gives for each letter."""

@@ -19,7 +19,7 @@ from assay.errors import UnknownName
 from demo.behaviours import BEHAVIOURS, Behaviour, behaviour
 from demo.ills import ILLS, Treatment, Tuning
 from demo.interfaces import INTERFACES, Interface
-from demo.known import PREDICTORS, predictor
+from demo.known import HELPERS, PREDICTORS, VIEWERS, predictor
 from demo.predictors import Predictor
 from demo.protocol import BadOrder, Order, read_json, read_order, refused, spoken
 
@@ -42,7 +42,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     A translator has ``POST /<name>/translate`` and ``GET /<name>/languages``. Names are those of
     `BEHAVIOURS`, with any percentage where a name ends in one, and of `ILLS`. Services that predict are
     those of `PREDICTORS`, with any amount at the end where there is a family of them; what they
-    speak is in `demo.interfaces`.
+    speak is in `demo.interfaces`. Those of `VIEWERS` and `HELPERS` are served as well.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     real : sequence of Predictor
         Real systems to serve as well (`demo.real.load`).
     """
-    shown = {**PREDICTORS, **{one.name: one for one in real}}
+    shown = {**PREDICTORS, **VIEWERS, **HELPERS, **{one.name: one for one in real}}
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
 
     async def translate(request: Request) -> Response:

@@ -7,6 +7,7 @@ What takes thought (retries, waiting, pages, events) is written by hand, over th
 
 from __future__ import annotations
 
+import builtins
 import json
 import keyword
 import re
@@ -27,11 +28,12 @@ HEADERS = {
     "idempotency-key": ("Idempotency-Key", "idempotency_key", "str", "{}"),
     "prefer": ("Prefer", "wait_s", "int", "wait({})"),
     "last-event-id": ("Last-Event-ID", "last_event_id", "str", "{}"),
+    "if-match": ("If-Match", "if_match", "str", "{}"),
 }
 """Headers of requests: their name, and the name, type and writing of the argument that sets them."""
 
 READERS = {"str": "as_text", "bytes": "as_bytes", "None": "as_nothing", "Event": "as_nothing"}
-FILES = frozenset({"application/jsonl", "text/csv"})
+FILES = frozenset({"application/jsonl", "text/csv", "image/png"})
 MADE = "Made from the API's description by `python -m proving.make_client`; not to be edited."
 
 
@@ -113,7 +115,7 @@ def _parameters(path: str, operation: Schema, documents: Documents) -> list[Argu
             if python == "wait_s":
                 meaning = "Seconds that the service may hold its answer back, at most 30, until this has ended."
         else:
-            written, python = name, f"{name}_" if keyword.iskeyword(name) else name
+            written, python = name, f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
             type_, value = documents.type_of(schema).removesuffix(" | None"), "{}"
         required = bool(one.get("required"))
         found.append(Argument(place, written, python, type_, required, value.format(python), meaning))

@@ -20,7 +20,11 @@ from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.experiment import Session, generator
 from assay.methods import Alternation, AnyMethod, Association, ForcedChoice, OneHop, RoundTrip
 from assay.model import Ask, Classify, Embed, Finding, Letter, Regress, Reply
+from assay.scoring import RUNGS
 from assay.trials import Questions
+from proving.simulated_models import stereotype_world
+from proving.simulated_pictures import picture_world
+from proving.simulated_sampling import SAMPLING_WORLDS
 from proving.translators import one_hop_answer, round_trip_answer
 
 Answer = Callable[[Ask], Reply]
@@ -369,5 +373,8 @@ WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
     "association, embedder": association_world,
     "round-trip, translator": translator_world,
     "one-hop, translator": partial(translator_world, hop=True),
+    **{f"stereotype-score, {rung}": partial(stereotype_world, rung=rung) for rung in RUNGS},
+    **SAMPLING_WORLDS,
+    **{f"visual-stereotype, {kind}": partial(picture_world, kind=kind) for kind in ("probabilities", "labels")},
 }
 """Every method with every kind of service it rates."""

@@ -1,8 +1,16 @@
-"""Conditional requests: ``ETag`` and ``If-None-Match`` (RFC 9110, sections 8.8.3 and 13.1.2)."""
+"""Conditional requests: ``ETag``, ``If-None-Match`` and ``If-Match`` (RFC 9110, sections 8.8.3 and 13.1)."""
 
 from __future__ import annotations
 
-from fastapi import Request
+from typing import Annotated
+
+from fastapi import Header, Request
+
+from service.problems import Problem
+
+IfMatch = Annotated[
+    str | None, Header(max_length=200, description="Change it only if this is still its `ETag`; 412 otherwise.")
+]
 
 
 def none_match(request: Request, etag: str) -> bool:
@@ -12,3 +20,19 @@ def none_match(request: Request, etag: str) -> bool:
         return False
     wanted = {part.strip().removeprefix("W/") for part in asked.split(",")}
     return "*" in wanted or etag.removeprefix("W/") in wanted
+
+
+def must_match(asked: str | None, etag: str) -> None:
+    """Refuse a change to what is not any more what the caller has read (strong comparison).
+
+    Raises
+    ------
+    Problem
+        ``precondition-failed``.
+    """
+    if asked is None:
+        return
+    wanted = {part.strip() for part in asked.split(",")}
+    if "*" not in wanted and etag not in wanted:
+        told = {"header": "If-Match", "detail": f"the version kept now is {etag}"}
+        raise Problem("precondition-failed", errors=[told], headers={"ETag": etag})

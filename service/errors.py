@@ -16,13 +16,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 
 from assay.errors import SpecificationError
-from assay.methods import METHODS, method_name
+from assay.methods import every_method, method_name
 from service.problems import Problem, phrase, respond
 from service.strict_json import pointer_to
 from store.errors import (
     AlreadyFinished,
     AlreadyWithdrawn,
     BeyondTheLog,
+    CorpusFull,
+    ItemTaken,
     NameTaken,
     NotTheOwner,
     PublishedForGood,
@@ -54,6 +56,8 @@ def register(app: FastAPI) -> None:
         (AlreadyWithdrawn, on_standing_rating),
         (BeyondTheLog, on_beyond_the_log),
         (NotTheOwner, on_not_the_owner),
+        (CorpusFull, on_corpus_full),
+        (ItemTaken, on_item_taken),
     ):
         app.add_exception_handler(kind, handler)
 
@@ -112,11 +116,23 @@ def _from_number(request: Request, error: HTTPException) -> Problem:
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     """Answer a request whose shape is wrong, naming every place."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
-    causes = [one.get("ctx", {}).get("error") for one in error.errors()]
-    told = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in error.errors()]
+    found = _not_of_others(error.errors())
+    causes = [one.get("ctx", {}).get("error") for one in found]
+    told = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in found]
     well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
     detail = told[0]["detail"] if len(told) == 1 else f"{len(told)} places need mending; see errors"
     return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=told))
+
+
+def _not_of_others(errors: Sequence[Any]) -> list[Any]:
+    """Leave out lists that are called too short only because an item of theirs was refused."""
+    places = [tuple(one["loc"]) for one in errors]
+
+    def follows(one: Any) -> bool:
+        place = tuple(one["loc"])
+        return one["type"] == "too_short" and any(other[: len(place)] == place != other for other in places)
+
+    return [one for one in errors if not follows(one)]
 
 
 async def on_bad_specification(request: Request, error: Exception) -> JSONResponse:
@@ -188,6 +204,19 @@ async def on_beyond_the_log(request: Request, error: Exception) -> JSONResponse:
     return respond(request, Problem(error.code, str(error), errors=[told]))
 
 
+async def on_corpus_full(request: Request, error: Exception) -> JSONResponse:
+    """Answer items that a corpus has no room for."""
+    assert isinstance(error, CorpusFull)  # noqa: S101  registered for it
+    return respond(request, Problem(error.code, str(error)))
+
+
+async def on_item_taken(request: Request, error: Exception) -> JSONResponse:
+    """Answer a sentence that is to become one that is there."""
+    assert isinstance(error, ItemTaken)  # noqa: S101  registered for it
+    told = {"pointer": "/text", "detail": str(error)}
+    return respond(request, Problem(error.code, str(error), errors=[told], item=error.item_id))
+
+
 def _bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
     told = {"pointer": pointer_to(*place, *_parts(error.field)), "detail": str(error), "code": error.code}
     return Problem("bad-specification", str(error), errors=[told])
@@ -218,7 +247,7 @@ def _known_fields(place: Sequence[str | int], body: Any) -> Sequence[str]:
     if place[:2] != ("body", "experiment") or not isinstance(body, dict):
         return ()
     name = body["experiment"].get("method")
-    return [each.name for kind in METHODS if method_name(kind) == name for each in fields(kind)]
+    return [each.name for kind in every_method() if method_name(kind) == name for each in fields(kind)]
 
 
 def _place(one: dict[str, Any], body: Any) -> dict[str, str]:

@@ -113,6 +113,121 @@ SPECIFICATIONS: dict[str, Any] = {
             },
         },
     },
+    "stereotype": {
+        "summary": "Words for a stereotype score",
+        "value": {
+            "name": "tools-and-yarn",
+            "title": "Tools and yarn",
+            "kind": "stereotype",
+            "language": "en",
+            "citation": "Our own list",
+            "words": {
+                "attribute": "gender",
+                "first": "men",
+                "second": "women",
+                "pairs": [["man", "woman"], ["brother", "sister"], ["he", "she"]],
+                "first_terms": ["drills", "hammers", "saws"],
+                "second_terms": ["yarn", "needles", "buttons"],
+                "neutral": ["tea", "rain", "maps", "bread"],
+                "telling": ["him", "his", "her", "hers"],
+                "frames": ["{The_group} bought {attribute}.", "{The_group} asked about {attribute}."],
+            },
+        },
+    },
+    "visual": {
+        "summary": "Words for a visual stereotype",
+        "value": {
+            "name": "pictures-of-tools-and-yarn",
+            "title": "Pictures of tools and yarn",
+            "kind": "visual",
+            "language": "en",
+            "citation": "Our own list",
+            "words": {
+                "attribute": "gender",
+                "first": "man",
+                "second": "woman",
+                "first_terms": ["drill", "hammer", "saw", "anvil", "wrench"],
+                "second_terms": ["yarn", "needle", "button", "ribbon", "thimble"],
+                "neutral": ["teapot", "umbrella", "map", "loaf of bread", "bicycle", "lamp"],
+                "first_names": ["boy", "he"],
+                "second_names": ["girl", "she"],
+            },
+        },
+    },
+}
+
+CORPORA: dict[str, Any] = {
+    "sentences": {
+        "summary": "Sentences about professions, by the rules of a shipped specification",
+        "value": {
+            "name": "Professions, written in May",
+            "specification": "p4-professions",
+            "licence": "CC-BY-4.0",
+            "description": "For the comparison of our three assistants.",
+        },
+    },
+    "images": {
+        "summary": "Pictures of people at work",
+        "value": {"name": "At work", "kind": "images", "attribute": "gender", "citation": "Drawn for this study"},
+    },
+}
+
+CORPUS_CHANGES: dict[str, Any] = {
+    "share": {"summary": "Let every tenant of the agency read it", "value": {"visibility": "shared"}},
+    "describe": {"summary": "Say how it may be used", "value": {"licence": "CC0-1.0", "citation": "Study 7, 2026"}},
+}
+
+ITEMS: dict[str, Any] = {
+    "sentences": {
+        "summary": "Two sentences",
+        "value": {
+            "items": [
+                {"text": "The woman said that the receptionist had left."},
+                {"text": "The man asked the carpenter for help.", "note": "from the interviews"},
+            ]
+        },
+    },
+    "pictures": {
+        "summary": "A picture of one pixel",
+        "value": {
+            "items": [
+                {
+                    "image_b64": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7",
+                    "term": "nurse",
+                }
+            ]
+        },
+    },
+}
+
+ITEM_CHANGES: dict[str, Any] = {
+    "text": {"summary": "Put the sentence right", "value": {"text": "The woman knew that the receptionist was late."}},
+    "term": {"summary": "Say what the picture shows", "value": {"term": "surgeon"}},
+}
+
+WRITING: dict[str, Any] = {
+    "written": {
+        "summary": "Five sentences for each word, by a model of your own",
+        "value": {
+            "author": {
+                "name": "Our writer",
+                "kind": "language-model",
+                "protocol": "openai-chat",
+                "base_url": "http://127.0.0.1:8100",
+                "settings": {"model": "writer"},
+            },
+            "per_term": 5,
+            "reuse": True,
+        },
+    },
+    "saved": {
+        "summary": "A saved target writes, about words that the corpus does not name",
+        "value": {
+            "author": {"id": "tgt_01KA8Z6M3YQ8V5T2N7R4W9X0CD"},
+            "specification": "p4-math-arts",
+            "family": "plain",
+        },
+    },
 }
 
 RERATINGS: dict[str, Any] = {

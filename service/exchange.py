@@ -27,6 +27,9 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 UPLOADS = "/v1/uploads"
 """Where files are sent."""
 
+_PICTURES = re.compile(r"/v1/corpora/[^/]+/images")
+"""Where pictures are sent, one at a time."""
+
 STANDING_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 """What every response says."""
 
@@ -122,7 +125,7 @@ class _Answer:
 
 def is_upload(method: str, path: str) -> bool:
     """Whether a request brings a file, whose bytes are not gathered in memory and so may be more."""
-    return method == "POST" and path == UPLOADS
+    return method == "POST" and (path == UPLOADS or _PICTURES.fullmatch(path) is not None)
 
 
 def too_large(limit: int) -> Problem:

@@ -15,15 +15,23 @@ import numpy as np
 from assay.catalog.shipped import specifications as shipped
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import generator
-from assay.methods import Alternation, AnyMethod, Association, ForcedChoice
+from assay.methods import Alternation, AnyMethod, Association, ForcedChoice, StereotypeScore, VisualStereotype
 from assay.model import Kind
 from assay.trials import Trials
 from service.context import Service
 from service.errors import located
+from service.kept import with_corpus
+from service.pictures import with_pictures
 from service.uploads import UPLOADED, check_embedding, rows_of, trials_of
 from store import specifications
+from store.specifications import StoredSpecification
 
-KIND_OF_WORDS: Mapping[type[Any], str] = {ForcedChoice: "choices", Association: "association"}
+KIND_OF_WORDS: Mapping[type[Any], str] = {
+    ForcedChoice: "choices",
+    Association: "association",
+    StereotypeScore: "stereotype",
+    VisualStereotype: "visual",
+}
 """The kind of specification each method takes."""
 
 
@@ -47,9 +55,18 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
     Problem
         Pointing at the name that is not there.
     """
+    if isinstance(method, StereotypeScore) and method.corpus is not None:
+        with located("experiment"):
+            method = await with_corpus(here, tenant, method)
+    if isinstance(method, VisualStereotype):
+        with located("experiment"):
+            method = await with_pictures(here, tenant, method)
     if isinstance(method, ForcedChoice | Association) and method.words is None:
         with located("experiment"):
             return await _with_words(here, tenant, method)
+    if isinstance(method, StereotypeScore | VisualStereotype) and method.words is None:
+        with located("experiment"):
+            return await _with_stereotypes(here, tenant, method)
     if isinstance(method, Alternation) and method.records is not None and method.records.upload is not None:
         with located("experiment", "records"):
             return await _with_rows(here, tenant, method, seed)
@@ -72,17 +89,34 @@ async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) 
 
 
 async def _with_words(here: Service, tenant: str, method: ForcedChoice | Association) -> AnyMethod:
-    named = str(method.specification)
-    found = await here.database.read(specifications.find_named, tenant, named)
+    found = await _named(here, tenant, method, str(method.specification))
+    words: Any = _words_of(found)
+    return replace(method, words=words, specification=f"{found.name}@{found.version}")
+
+
+async def _with_stereotypes(here: Service, tenant: str, method: StereotypeScore | VisualStereotype) -> AnyMethod:
+    found = [await _named(here, tenant, method, name) for name in method.named]
+    words: tuple[Any, ...] = tuple(map(_words_of, found))
+    names = tuple(f"{one.name}@{one.version}" for one in found)
+    filled: Any = {"words": words, "specification": names[0] if isinstance(method.specification, str) else names}
+    return replace(method, **filled)
+
+
+async def _named(here: Service, tenant: str, method: AnyMethod, name: str) -> StoredSpecification:
+    """Read a specification of the kind that a method takes."""
+    found = await here.database.read(specifications.find_named, tenant, name)
     if found is None:
-        raise UnknownName("specification", named, (*shipped(), "those of GET /v1/specifications"), "specification")
+        raise UnknownName("specification", name, (*shipped(), "those of GET /v1/specifications"), "specification")
     due = KIND_OF_WORDS[type(method)]
     if found.kind != due:
         raise SpecificationError(
-            f"{named} is a specification for {found.kind}; {method.method} takes one for {due}", "specification"
+            f"{name} is a specification for {found.kind}; {method.method} takes one for {due}", "specification"
         )
-    words: Any = replace(found.read().words, name=found.name)
-    return replace(method, words=words, specification=f"{found.name}@{found.version}")
+    return found
+
+
+def _words_of(found: StoredSpecification) -> Any:
+    return replace(found.read().words, name=found.name)
 
 
 async def _with_rows(here: Service, tenant: str, method: Alternation, seed: int) -> Alternation:

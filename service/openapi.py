@@ -49,6 +49,7 @@ TAGS = [
     {"name": "registry", "description": "The public ratings as a whole, and through time."},
     {"name": "log", "description": "What was published and withdrawn: a Merkle tree that can only grow."},
     {"name": "uploads", "description": "Tables, embeddings and trials of your own, for jobs to use."},
+    {"name": "corpora", "description": "Kept sentences and pictures, with where they came from, to be used again."},
     {"name": "specifications", "description": "Named lists of words, in versions that never change."},
     {"name": "catalog", "description": "What can be asked: methods, attributes, protocols."},
     {"name": "methodology", "description": "The frozen documents that say how letters are given."},
@@ -114,7 +115,7 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
     told, responses = told_of(operation["operationId"]), operation["responses"]
     success = responses[min(responses)]
     if told.media_type is not None:
-        success["content"] = {told.media_type: {"schema": {"type": "string"}}}
+        success["content"] = {each: {"schema": {"type": "string"}} for each in told.media_type.split(" | ")}
     if told.headers:
         success["headers"] = dict(told.headers)
     if told.then:

@@ -24,7 +24,7 @@ class Operation:
     also : (str, str) or None
         A second status of success, and what it says; the body is of the same shape.
     media_type : str or None
-        Of an answer that is no JSON.
+        Of an answer that is no JSON; several stand with `` | `` between them.
     public : bool
         Whether it answers callers without a key, also where keys are required.
     then : mapping
@@ -119,6 +119,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "getRating": Operation(ETAG | RATED, public=True),
     "getReportHtml": Operation(ETAG | RATED, media_type="text/html", public=True),
     "getReportMarkdown": Operation(ETAG | RATED, media_type=MARKDOWN, public=True),
+    "downloadSentencesCsv": Operation(RATED, ("404",), media_type=CSV, public=True),
     "downloadEvidenceCsv": Operation(RATED, media_type=CSV, public=True),
     "compareRatings": Operation(ETAG, public=True),
     "differRatings": Operation(ETAG, public=True),
@@ -174,6 +175,31 @@ OPERATIONS: Mapping[str, Operation] = {
     "getSpecification": Operation(ETAG),
     "addSpecificationVersion": Operation(LOCATION | ETAG, also=KNOWN),
     "getSpecificationVersion": Operation(ETAG),
+    # corpora
+    "createCorpus": Operation(
+        LOCATION | ETAG,
+        CONFLICT,
+        then=_then(
+            "corpus_id",
+            "getCorpus",
+            "changeCorpus",
+            "addCorpusItems",
+            "listCorpusItems",
+            "writeSentences",
+            "exportCorpus",
+            "removeCorpus",
+        ),
+    ),
+    "listCorpora": Operation(LINK),
+    "getCorpus": Operation(ETAG),
+    "changeCorpus": Operation(ETAG, ("412",)),
+    "listCorpusItems": Operation(LINK),
+    "addCorpusItems": Operation(ETAG, CONFLICT, also=KNOWN),
+    "addCorpusPicture": Operation(ETAG, ("400", "409", "413", "415"), also=KNOWN),
+    "changeCorpusItem": Operation(fails=CONFLICT),
+    "getCorpusPicture": Operation(ETAG, media_type="image/png | image/jpeg | image/webp | image/gif"),
+    "exportCorpus": Operation(media_type=f"{CSV} | {JSONL}"),
+    "writeSentences": Operation(ORDERED, LIMITED, ENDED, then=_JOB),
     # methodology
     "listMethodologies": Operation(ETAG),
     "getMethodology": Operation(ETAG),

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from assay.errors import OutOfBounds, SpecificationError
+from assay.errors import OutOfBounds
 from assay.methods import check_kind, fit_to
 from assay.model import Kind
 from service.answer import Answer
+from service.authors import check_author, check_rated, resolve_author
+from service.called import OrderedTarget
 from service.callers import Caller
-from service.chains import with_links
 from service.context import Service
 from service.cooling import refuse_while_cooling
 from service.errors import located
-from service.filling import check_uploaded, fill_in
+from service.filling import fill_in
 from service.idempotency import Repeatable, once
 from service.problems import Problem
 from service.rates import Allowance
 from service.schemas.jobs import TEN_YEARS_S, RatingRequest
-from service.schemas.targets import TargetDescription, TargetReference
-from store import idempotency, jobs, ratings, targets
+from store import idempotency, jobs, ratings
 from store.arrivals import Arrival
 from store.ids import new_id
 from store.jobs import Job, NewJob
@@ -29,7 +29,6 @@ from store.ratings import Stamp, StoredRating
 from store.requests import request_digest
 from store.secrets import SealedSecret
 from store.specification import dump_method
-from store.targets import StoredTarget
 
 CROWDED_RETRY_S = 5
 
@@ -158,79 +157,6 @@ def rate_limited(allowance: Allowance) -> Problem:
 
 
 # ---------------------------------------------------------------------------- what is ordered
-@dataclass(frozen=True)
-class OrderedTarget:
-    """A target as a job keeps it: described, with its secret (plain, for a moment) apart."""
-
-    descriptor: Mapping[str, Any]
-    secret: str | None = field(repr=False)
-    saved_id: str | None = None
-
-
-async def resolve_target(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> OrderedTarget:
-    """Look a saved target up, or take the description in the request; check that it can be reached.
-
-    Raises
-    ------
-    Problem
-        If there is no such target, or it cannot be carried out as described.
-    """
-    if isinstance(asked, TargetReference):
-        row = await here.database.read(targets.find, asked.id, caller.tenant)
-        if row is None:
-            with located("target"):
-                raise SpecificationError(f"no target has the id {asked.id!r}; POST /v1/targets saves one", "id")
-        ordered = of_saved(here, row)
-    else:
-        ordered = OrderedTarget(asked.descriptor(), asked.plain_secret())
-    with located("target"):
-        ordered = await with_described_links(here, caller, ordered)
-        check_target(here, ordered)
-        await check_uploaded(here, caller.tenant, ordered.descriptor)
-    return ordered
-
-
-async def with_described_links(here: Service, caller: Caller, target: OrderedTarget) -> OrderedTarget:
-    """Fill in the saved targets that the links of a chain name.
-
-    Raises
-    ------
-    SpecificationError
-        With the field to mend, relative to the target.
-    """
-    described = await with_links(here, caller.tenant, target.descriptor, saved=target.saved_id is not None)
-    return replace(target, descriptor=described)
-
-
-def of_saved(here: Service, row: StoredTarget) -> OrderedTarget:
-    """Order a saved target.
-
-    Raises
-    ------
-    SecretLost, SecretMoved
-        If its secret cannot be opened.
-    """
-    return OrderedTarget(targets.descriptor(row), open_secret(here, row), row.id)
-
-
-def open_secret(here: Service, row: StoredTarget) -> str | None:
-    """Open a saved target's secret, to check that it goes with the rest."""
-    if row.sealed_secret is None:
-        return None
-    return here.vault.open(row.sealed_secret, tenant=row.tenant, target=row.id, field="secret")
-
-
-def check_target(here: Service, target: OrderedTarget) -> None:
-    """Refuse a target that no call could reach.
-
-    Raises
-    ------
-    SpecificationError
-        With the field to mend, relative to the target.
-    """
-    here.desk.check({**target.descriptor, "secret": target.secret})
-
-
 async def rating_order(here: Service, caller: Caller, request: RatingRequest, target: OrderedTarget) -> Order:
     """Make the order for a rating.
 
@@ -245,19 +171,24 @@ async def rating_order(here: Service, caller: Caller, request: RatingRequest, ta
         raise OutOfBounds(f"deadline_s is {request.deadline_s}; this service allows at most {longest_s}", "deadline_s")
     with located("target"):
         check_kind(request.experiment, kind)
+        check_rated(target.descriptor)
+    author = await resolve_author(here, caller, request.author)
     method = await fill_in(here, caller.tenant, request.experiment, target.descriptor, request.seed)
     with located("experiment"):
         method = fit_to(method, kind)
+    with located():
+        check_author(method, author)
     if request.callback_url is not None:
         here.desk.check_callback(request.callback_url)
     experiment = dump_method(method)
-    new = _new_job(
+    new = new_job(
         here,
         caller,
         target,
         kind="rating",
+        author=author,
         experiment=experiment,
-        digest=_request_digest(caller, target, experiment, request.seed),
+        digest=_request_digest(caller, target, experiment, request.seed, author),
         seed=request.seed,
         visibility=request.visibility,
         callback_url=request.callback_url,
@@ -270,7 +201,7 @@ async def rating_order(here: Service, caller: Caller, request: RatingRequest, ta
 
 def probe_order(here: Service, caller: Caller, target: OrderedTarget) -> Order:
     """Make the order for a dry run of a saved target."""
-    new = _new_job(
+    new = new_job(
         here,
         caller,
         target,
@@ -287,7 +218,8 @@ def probe_order(here: Service, caller: Caller, target: OrderedTarget) -> Order:
     return Order(new)
 
 
-def _new_job(here: Service, caller: Caller, target: OrderedTarget, *, digest: str, **fields: Any) -> NewJob:
+def new_job(here: Service, caller: Caller, target: OrderedTarget, *, digest: str, **fields: Any) -> NewJob:
+    """Make a job that calls a target; a secret that came with the request is sealed for it."""
     job_id = new_id("job")
     sealed: SealedSecret | None = None
     if target.secret is not None and target.saved_id is None:  # a saved target keeps its secret to itself
@@ -304,6 +236,8 @@ def _new_job(here: Service, caller: Caller, target: OrderedTarget, *, digest: st
     )
 
 
-def _request_digest(caller: Caller, target: OrderedTarget, experiment: Any, seed: int) -> str:
+def _request_digest(
+    caller: Caller, target: OrderedTarget, experiment: Any, seed: int, author: dict[str, Any] | None = None
+) -> str:
     """Digest of everything that decides the answer: equal requests have equal digests."""
-    return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed)
+    return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)

@@ -10,12 +10,13 @@ from typing import Any
 from assay.catalog import attributes
 from assay.declaration import refuse_repeats
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from assay.methods import METHODS, AnyMethod, method_name
+from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
+from service.called import OrderedTarget, resolve_target
 from service.callers import Caller
 from service.context import Service
 from service.errors import located
-from service.orders import Order, OrderedTarget, rating_order, resolve_target
+from service.orders import Order, rating_order
 from service.problems import Problem
 from service.schemas.jobs import RatingRequest
 from service.schemas.suites import MOST_CELLS, SuiteRequest
@@ -88,9 +89,9 @@ def as_asked(body: SuiteRequest | RatingRequest) -> dict[str, Any]:
 # ---------------------------------------------------------------------------- cells
 def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
     """List the methods that were named, or else all that can rate the kind."""
-    known = {method_name(each): each for each in METHODS}
+    known = {method_name(each): each for each in every_method()}
     if body.methods is None:
-        return [each for each in METHODS if kind in each.kinds]
+        return [each for each in every_method() if kind in each.kinds]
     for place, name in enumerate(body.methods):
         if name not in known:
             raise UnknownName("method", name, known, f"methods.{place}")

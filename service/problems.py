@@ -170,6 +170,27 @@ _REQUESTS = (
         "Add a version to yours with POST /v1/specifications/{name}/versions, or take another name.",
     ),
     ProblemKind(
+        "precondition-failed",
+        412,
+        "It has changed since you read it",
+        "The If-Match header names a version that is not the one that is kept now.",
+        "Read it again and send the change with its new ETag, or leave If-Match out.",
+    ),
+    ProblemKind(
+        "corpus-full",
+        409,
+        "The corpus holds as much as it may",
+        "A corpus holds as many sentences or pictures as a rating is asked with at most. Nothing was added.",
+        "Begin another corpus, or remove what is not needed.",
+    ),
+    ProblemKind(
+        "item-taken",
+        409,
+        "The corpus has this sentence already",
+        "Another item of the corpus, `item`, has the text that this one was to have.",
+        "Remove one of the two.",
+    ),
+    ProblemKind(
         "beyond-the-log",
         422,
         "The log has not come that far",

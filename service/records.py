@@ -27,11 +27,11 @@ def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as CSV (RFC 4180)."""
 
     async def lines() -> AsyncIterator[str]:
-        yield _csv([COLUMNS])
+        yield csv_lines([COLUMNS])
         async for rows in _pages(database, job_id):
-            yield _csv([_cells(kept) for kept in rows])
+            yield csv_lines([_cells(kept) for kept in rows])
 
-    return _download(lines(), "text/csv; charset=utf-8", f"{job_id}-observations.csv")
+    return download(lines(), "text/csv; charset=utf-8", f"{job_id}-observations.csv")
 
 
 def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
@@ -41,7 +41,7 @@ def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
         async for rows in _pages(database, job_id):
             yield "".join(json.dumps(_record(kept), allow_nan=False) + "\n" for kept in rows)
 
-    return _download(lines(), "application/jsonl", f"{job_id}-observations.jsonl")
+    return download(lines(), "application/jsonl", f"{job_id}-observations.jsonl")
 
 
 async def _pages(database: AsyncDatabase, job_id: str) -> AsyncIterator[Sequence[Kept]]:
@@ -63,10 +63,10 @@ def _cells(kept: Kept) -> list[Any]:
     text = value if isinstance(value, str) or value is None else json.dumps(value)
     about = [record[name] for name in COLUMNS[6:]]
     told = (record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"])
-    return [kept.seq, *map(_inert, told), *about]
+    return [kept.seq, *map(inert, told), *about]
 
 
-def _inert(cell: str | None) -> str | None:
+def inert(cell: str | None) -> str | None:
     """Keep a spreadsheet from running what a target answered, and an encoder from failing on it."""
     if cell is None:
         return None
@@ -74,12 +74,14 @@ def _inert(cell: str | None) -> str | None:
     return "'" + safe if safe.startswith(RUNS_IN_A_SPREADSHEET) else safe
 
 
-def _csv(rows: Sequence[Sequence[Any]]) -> str:
+def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
+    """Write rows as RFC 4180 has them."""
     written = io.StringIO()
     csv.writer(written, lineterminator="\r\n").writerows(rows)
     return written.getvalue()
 
 
-def _download(lines: AsyncIterator[str], media_type: str, name: str) -> StreamingResponse:
+def download(lines: AsyncIterator[str], media_type: str, name: str) -> StreamingResponse:
+    """Answer with a file that is made while it is sent."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(lines, media_type=media_type, headers=headers)

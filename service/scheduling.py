@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from service.called import resolve_target
 from service.callers import Caller
 from service.context import Service
 from service.cooling import cooling_down
 from service.errors import located
-from service.orders import CROWDED_RETRY_S, Order, rating_order, resolve_target
+from service.orders import CROWDED_RETRY_S, Order, rating_order
 from service.planning import as_asked, plan_suite
 from service.problems import Problem
 from service.schemas.jobs import RatingRequest

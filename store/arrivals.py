@@ -112,7 +112,7 @@ _BLANK: dict[str, Any] = {
 
 # ---------------------------------------------------------------------------- the statement, built once
 _GIVEN = (
-    *("id", "tenant", "kind", "target_id", "target_url", "target", "experiment", "request_digest", "seed"),
+    *("id", "tenant", "kind", "target_id", "target_url", "target", "author", "experiment", "request_digest", "seed"),
     *("secret_ciphertext", "secret_nonce", "secret_key_id", "secret_last4", "visibility", "callback_url", "max_calls"),
     *("key_id", "expected"),
 )

@@ -10,6 +10,8 @@
         ├── AlreadyFinished    there is nothing left to cancel -> HTTP 409
         ├── UploadInUse        a job still needs the upload -> HTTP 409
         ├── NameTaken          a specification of this name is there already -> HTTP 409
+        ├── CorpusFull         a corpus holds as much as it may -> HTTP 409
+        ├── ItemTaken          a corpus has the sentence already, as another item -> HTTP 409
         ├── NotTheOwner        a reply to a rating of somebody else's host -> HTTP 403
         ├── PublishedForGood   a public rating cannot be hidden again -> HTTP 409
         ├── AlreadyWithdrawn   a withdrawn rating stays as it is -> HTTP 409
@@ -121,6 +123,26 @@ class NameTaken(StoreError):
     def __init__(self, name: str) -> None:
         super().__init__(f"a specification called {name!r} is there already; add a version to it, or take another name")
         self.name = name
+
+
+class CorpusFull(StoreError):
+    """A corpus holds as many items as it may."""
+
+    code = "corpus-full"
+
+    def __init__(self, corpus_id: str, most: int) -> None:
+        super().__init__(f"{corpus_id} would hold more than {most} items; begin another corpus")
+        self.corpus_id, self.most = corpus_id, most
+
+
+class ItemTaken(StoreError):
+    """A sentence was to become one that its corpus has already."""
+
+    code = "item-taken"
+
+    def __init__(self, item_id: str) -> None:
+        super().__init__(f"the corpus has this sentence already, as {item_id}; remove one of the two")
+        self.item_id = item_id
 
 
 class PublishedForGood(StoreError):

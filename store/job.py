@@ -55,6 +55,9 @@ class NewJob:
         Probes a clear case takes.
     key_id : str or None
         The API key it was asked with.
+    author : dict or None
+        A second service that writes or draws what the first is asked about: its descriptor, and the ``id`` of its
+        kept target if it is one, with which its secret stays.
     id : str
         Made here unless given.
     """
@@ -73,6 +76,7 @@ class NewJob:
     deadline_s: int
     expected: int
     key_id: str | None
+    author: dict[str, Any] | None = None
     id: str = field(default_factory=lambda: new_id("job"))
 
 
@@ -86,6 +90,7 @@ def columns_of(new: NewJob) -> dict[str, Any]:
         "target_url": new.target.get("base_url"),
         "target": new.target,
         **sealed_columns(new.sealed_secret),
+        "author": new.author,
         "experiment": new.experiment,
         "request_digest": new.request_digest,
         "seed": new.seed,
@@ -131,6 +136,7 @@ class Job:
     target_url: str | None
     target: dict[str, Any]
     sealed_secret: SealedSecret | None
+    author: dict[str, Any] | None
     experiment: dict[str, Any] | None
     request_digest: str
     seed: int

@@ -8,7 +8,14 @@ from typing import Any
 from assay.certificate import digest_of, target_digest
 
 
-def request_digest(tenant: str, target_id: str | None, target: Mapping[str, Any], experiment: Any, seed: int) -> str:
+def request_digest(
+    tenant: str,
+    target_id: str | None,
+    target: Mapping[str, Any],
+    experiment: Any,
+    seed: int,
+    author: Mapping[str, Any] | None = None,
+) -> str:
     """Name a request so that equal requests have equal names.
 
     Parameters
@@ -23,26 +30,33 @@ def request_digest(tenant: str, target_id: str | None, target: Mapping[str, Any]
         The method's full specification, or ``"probe"``.
     seed : int
         Seed of everything random.
+    author : mapping, optional
+        Description of the service that writes or draws, as a job carries it.
 
     Returns
     -------
     str
         ``sha256:…``
     """
-    described = target_digest(
+    described = _described(target)
+    asked = {
+        "tenant": tenant,
+        "target": target_id or described,
+        "described": described,
+        "experiment": experiment,
+        "seed": seed,
+    }
+    if author is not None:
+        asked["author"] = {"id": author.get("id"), "described": _described(author)}
+    return digest_of(asked)
+
+
+def _described(target: Mapping[str, Any]) -> str:
+    return target_digest(
         {
             "kind": target["kind"],
             "protocol": target["protocol"],
             "url": target["base_url"],
             "settings": target["settings"],
-        }
-    )
-    return digest_of(
-        {
-            "tenant": tenant,
-            "target": target_id or described,
-            "described": described,
-            "experiment": experiment,
-            "seed": seed,
         }
     )

@@ -25,7 +25,10 @@ from store.requests import request_digest
 from store.rhythm import Rhythm
 from store.suites import Cell, NewSuite
 
-KEPT = ("target_id", "target", "experiment", "visibility", "callback_url", "max_calls", "deadline_s", "expected")
+KEPT = (
+    *("target_id", "target", "author", "experiment", "visibility"),
+    *("callback_url", "max_calls", "deadline_s", "expected"),
+)
 """What a ready-made job has of the job it becomes; the rest is of the run."""
 
 SEED_BITS = 53
@@ -264,6 +267,7 @@ def _make(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) -> R
     first = orders.jobs[0]
     try:
         target = describe_now(c, schedule.tenant, first["target_id"], first["target"])
+        author = _author_now(c, schedule.tenant, first.get("author"))
     except (TargetRemoved, TargetChanged) as error:
         return Ran(None, code=error.code, failure=str(error))
     if jobs.count_unfinished(c, schedule.tenant) + len(orders.jobs) > bounds.max_active:
@@ -272,7 +276,7 @@ def _make(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) -> R
     if rest_s := cooling.rest_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
         return Ran(None, code="cooling-down", failure=f"the target rests for {rest_s} s more", rest_s=rest_s)
     seed = seed_of(schedule.id, at)
-    made = [_job(schedule, kept, target, seed) for kept in orders.jobs]
+    made = [_job(schedule, kept, target, seed, author) for kept in orders.jobs]
     jobs.add_all(c, [(job, None) for job in made])
     ids = tuple(job.id for job in made)
     if orders.cells is None:
@@ -280,13 +284,26 @@ def _make(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) -> R
     return Ran(_suite(c, schedule, target, ids).id, ids)
 
 
-def _job(schedule: StoredSchedule, kept: Mapping[str, Any], target: Mapping[str, Any], seed: int) -> NewJob:
-    fields = dict(kept) | {"target": dict(target)}
+def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Describe the author as it is saved now, or as the request had it."""
+    if author is None or "id" not in author:
+        return None if author is None else dict(author)
+    return {"id": author["id"], **describe_now(c, tenant, author["id"], author)}
+
+
+def _job(
+    schedule: StoredSchedule,
+    kept: Mapping[str, Any],
+    target: Mapping[str, Any],
+    seed: int,
+    author: dict[str, Any] | None,
+) -> NewJob:
+    fields = dict(kept) | {"target": dict(target), "author": author}
     return NewJob(
         tenant=schedule.tenant,
         kind="rating",
         sealed_secret=None,
-        request_digest=request_digest(schedule.tenant, kept["target_id"], target, kept["experiment"], seed),
+        request_digest=request_digest(schedule.tenant, kept["target_id"], target, kept["experiment"], seed, author),
         seed=seed,
         key_id=schedule.key_id,
         **fields,

@@ -48,6 +48,7 @@ jobs = Table(
     Column("secret_nonce", LargeBinary),
     Column("secret_key_id", AnyText),
     Column("secret_last4", AnyText),
+    Column("author", Json),
     Column("experiment", Json),
     Column("request_digest", AnyText, nullable=False),
     Column("seed", BigInteger, nullable=False),
@@ -261,6 +262,6 @@ specifications = Table(
     Column("digest", AnyText, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("removed_at", BigInteger),
-    CheckConstraint("kind IN ('choices', 'association')", name="kind_is_known"),
+    CheckConstraint("kind IN ('choices', 'association', 'stereotype', 'visual')", name="kind_is_known"),
     Index(None, "tenant", "created_at", "name"),
 )

@@ -6,15 +6,18 @@ The service validates requests with `AnyMethod`; the worker rebuilds the method 
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.errors import SpecificationError, UnknownName
-from assay.methods import METHODS, method_name
 from assay.methods import AnyMethod as _AnyMethod
+from assay.methods import every_method, method_name
 
-AnyMethod = Annotated[_AnyMethod, Field(discriminator="method")]
+if TYPE_CHECKING:
+    AnyMethod = Annotated[_AnyMethod, Field(discriminator="method")]
+else:  # installed packages may offer more
+    AnyMethod = Annotated[Union[every_method()], Field(discriminator="method")]  # noqa: UP007
 """A request's experiment, told apart by its ``method`` field."""
 
 
@@ -25,10 +28,10 @@ def _adapter() -> TypeAdapter[Any]:
 
 @cache
 def _adapter_of(name: str) -> TypeAdapter[Any]:
-    for kind in METHODS:
+    for kind in every_method():
         if method_name(kind) == name:
             return TypeAdapter(kind)
-    raise UnknownName("method", name, tuple(method_name(kind) for kind in METHODS), "method")
+    raise UnknownName("method", name, tuple(method_name(kind) for kind in every_method()), "method")
 
 
 def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
@@ -39,7 +42,7 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
     SpecificationError
         Naming the first field that is wrong, what was seen and what would do.
     """
-    known = tuple(method_name(kind) for kind in METHODS)
+    known = tuple(method_name(kind) for kind in every_method())
     name = written.get("method")
     if name not in known:
         raise UnknownName("method", str(name), known, "method")

@@ -12,7 +12,10 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, upda
 from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.catalog.choices import AssociationWords, ChoiceWords, Specification
+from assay.catalog.shipped import AnyWords
 from assay.catalog.shipped import specifications as shipped
+from assay.catalog.stereotypes import StereotypeWords
+from assay.catalog.visuals import VisualWords
 from assay.certificate import digest_of
 from assay.errors import SpecificationError
 from store.clock import now_ms
@@ -20,9 +23,11 @@ from store.errors import NameTaken, StoreUnavailable
 from store.keyset import page_of
 from store.schema import specifications
 
-WORDS: Mapping[str, type[ChoiceWords | AssociationWords]] = {
+WORDS: Mapping[str, type[AnyWords]] = {
     "choices": ChoiceWords,
     "association": AssociationWords,
+    "stereotype": StereotypeWords,
+    "visual": VisualWords,
 }
 """What the words of each kind of specification are."""
 
@@ -64,7 +69,7 @@ class StoredSpecification:
 
     def read(self) -> Specification:
         """Build the specification that methods use."""
-        words = _adapter(self.kind).validate_python(self.words)
+        words = read_words(self.kind, self.words)
         return Specification(self.name, self.title, self.kind, self.language, self.citation, words)
 
 
@@ -164,11 +169,17 @@ def remove(c: Connection, tenant: str, name: str) -> bool:
     return c.execute(gone).rowcount > 0
 
 
-def dump_words(words: ChoiceWords | AssociationWords) -> dict[str, Any]:
+def dump_words(words: AnyWords) -> dict[str, Any]:
     """Write words down as JSON."""
     kind = next(kind for kind, each in WORDS.items() if isinstance(words, each))
     written: dict[str, Any] = _adapter(kind).dump_python(words, mode="json")
     return written
+
+
+def read_words(kind: str, written: Mapping[str, Any]) -> AnyWords:
+    """Build what `dump_words` wrote."""
+    words: AnyWords = _adapter(kind).validate_python(dict(written))
+    return words
 
 
 @cache

@@ -30,6 +30,44 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+HERE = Path(__file__).parent
+LONGEST_FIRST = (
+    "chaos/test_faults.py",
+    "fuzz/test_schemathesis.py",
+    "chaos",
+    "fuzz",
+    "e2e",
+    "hostile",
+    "papers",
+    "unit/methods",
+    "unit/workers",
+)
+"""Files and folders that take minutes; the first two side by side, for one of them mostly waits."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest: two workers then end together (`--no-loadscope-reorder` keeps this order)."""
+
+    def place(item: pytest.Item) -> int:
+        inside = item.path.relative_to(HERE)
+        return next((at for at, name in enumerate(LONGEST_FIRST) if inside.is_relative_to(name)), len(LONGEST_FIRST))
+
+    items.sort(key=place)
+
+
+# ---------------------------------------------------------------------------- what is left behind
+@pytest.fixture(scope="session", autouse=True)
+def _children_leave_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give every process that is started a folder for its temporary files: one that is killed removes none.
+
+    This process keeps its own, where Postgres may enter as another user.
+    """
+    tempfile.gettempdir()  # looked up once, so before the variable says otherwise
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("children")))
+        yield
+
+
 # ---------------------------------------------------------------------------- nothing leaves the machine
 class OutsideNetwork(BaseException):
     """A test tried to reach another machine. Not an `Exception`: no retry or fallback may swallow it."""

@@ -1,4 +1,4 @@
-"""Uploaded embeddings at a worker: copied out of the database once, then read from a folder.
+"""What a tenant has sent, at a worker: embeddings, copied out of the database once, and images.
 
 A folder holds one embedding under the digest of its content, so that what is there is right for
 ever; it appears whole or not at all. Vectors are mapped and not loaded: only those that are asked
@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError
-from store import uploads
+from store import images, uploads
 from store.database import Database
 from store.formats.embedding import read_embedding
+from store.formats.image import ImageFacts, read_image
 from store.uploads import StoredUpload
 
 KEPT = 16
@@ -40,6 +41,16 @@ class UploadGone(AssayError):
         self.named = named
 
 
+class ImageGone(AssayError):
+    """A question is about an image that its tenant may not see, or no longer."""
+
+    code = "image-gone"
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(f"there is no image {digest[:100]!r}; it is another tenant's, or its corpus is shared no more")
+        self.digest = digest
+
+
 @dataclass(frozen=True)
 class Embedding:
     """Words and their vectors.
@@ -56,18 +67,26 @@ class Embedding:
     vectors: NDArray[np.floating[Any]] = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image as its file holds it, and its media type."""
+
+    content: bytes = field(repr=False)
+    media_type: str
+
+
 @dataclass(frozen=True)
 class Library:
-    """The uploads that one tenant's jobs may use.
+    """The uploads and images that one tenant's jobs may use.
 
     Parameters
     ----------
     database : Database
         Where they are kept.
     folder : Path
-        Where copies are kept; made if it is not there.
+        Where copies of embeddings are kept; made if it is not there.
     tenant : str
-        Whose uploads may be read.
+        Whose uploads and images may be read, and whose are kept.
     """
 
     database: Database
@@ -91,6 +110,33 @@ class Library:
             self._fetch(upload, place)
         place.touch()  # what was used last is kept longest
         return _open(place)
+
+    def image(self, digest: str) -> Image:
+        """Read a kept image: the tenant's own, or one of a shared corpus.
+
+        Raises
+        ------
+        ImageGone
+            If the tenant may see none.
+        """
+        with self.database.read() as c:
+            kept = images.find(c, digest, self.tenant)
+        if kept is None:
+            raise ImageGone(digest)
+        return Image(kept.content, kept.media_type)
+
+    def keep_image(self, content: bytes) -> ImageFacts:
+        """Keep an image as the tenant's own, unless it is there already.
+
+        Raises
+        ------
+        ImageRefused
+            If it is no image, or not one that is kept.
+        """
+        facts = read_image(content)
+        with self.database.write() as c:
+            images.keep(c, self.tenant, content, facts)
+        return facts
 
     def _fetch(self, upload: StoredUpload, place: Path) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)

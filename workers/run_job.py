@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from opentelemetry import trace
@@ -20,16 +20,18 @@ from structlog.contextvars import bound_contextvars
 
 from assay.certificate import target_digest
 from assay.document import rating_document
-from assay.experiment import Session, generator
+from assay.experiment import Experiment, Session, generator
 from assay.methods import AnyMethod
-from assay.model import Ask, Kind, Observation, Reason
+from assay.model import AUTHORED, Ask, Kind, Observation, Reason
 from assay.verdict import METHODOLOGY_VERSION, rate
+from assay.writing import Written
 from store import compositions, jobs, observations, targets
 from store.database import Database
 from store.jobs import Claim, Job, LedgerEntry
 from store.ratings import NewRating
 from store.specification import dump_method, parse_method
 from store.targets import StoredTarget
+from workers import drawing, writing
 from workers.challenge import look_for_token
 from workers.driver import Answered, Driver, TargetResting, TargetUnavailable
 from workers.egress import Egress
@@ -44,8 +46,12 @@ from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.capability import Capability
 from workers.targets.chain import CHAIN
+from workers.targets.examine_image_classifier import examine_image_classifier, looks_for
+from workers.targets.examine_language_model import examine_language_model
 from workers.targets.examine_predictor import examine_predictor
 from workers.targets.examine_translator import examine_translator
+from workers.targets.openai_images import SKETCH, OpenAIImages
+from workers.targets.roles import Roles, hosts_of
 from workers.targets.samples import samples_for
 from workers.traffic import lane_of
 from workers.workplace import Workplace, place_of, seconds_left, waited_s
@@ -115,44 +121,17 @@ async def _carry_out(workplace: Workplace, claim: Claim, heart: Heart) -> None:
 
 async def _rate(workplace: Workplace, claim: Claim) -> None:
     """The pipe: specification → experiment → answers → finding → rating → one transaction."""
-    job, database, settings = claim.job, workplace.database, workplace.settings
+    job = claim.job
     method = parse_method(job.experiment or {})
-    target = _target(workplace, claim)
-    jitter = generator(job.attempt)
-    async with _egress(workplace, job) as egress, workplace.traffic() as traffic:
-        lane = Lane(lane_of(job.tenant, address_of(target)), job.id, target.limits, jitter, traffic)
-        if (rest_s := await lane.rests()) > 0:
-            raise TargetResting(rest_s + float(jitter.uniform(0, settings.breaker_delay_s / 10)))
-        adapter = connect(target, egress)
-        _stage(workplace, claim, "probing")
-        asker = adapter
-        if asked := _first_questions(method, job.seed):  # choices already made ask nothing
-            asker = (await _examine(adapter, target, lane, _pairs(dump_method(method)), asked)).adapter
-        _stage(workplace, claim, "asking")
-        recorded = partial(_recall, database, job.id) if job.observed else None
-        session = Session(method.design(generator(job.seed)), recorded)
-        driver = Driver(
-            asker,
-            target.limits,
-            Budget(job.max_calls, job.calls),
-            StoreLedger(workplace, claim),
-            job.id,
-            jitter,
-            patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
-            expected=max(job.expected, method.expected_probes()),
-            flush_replies=settings.ledger_replies,
-            flush_s=settings.ledger_s,
-            breaker=Breaker(settings.breaker_failures, settings.breaker_window),
-            lane=lane,
-            on_call=partial(workplace.meter.called, place_of(target), target.protocol),
-        )
-        try:
-            finding = await driver.run(session)
-        except TargetUnavailable:
-            await lane.rest(settings.breaker_delay_s)  # so that no other job asks in vain
-            raise
-        finally:
-            workplace.meter.computed(driver.thinking_s)
+    wanted = Wanted(
+        lambda: method.design(generator(job.seed)),
+        _first_questions(method, job.seed),
+        _pairs(dump_method(method)),
+        max(job.expected, method.expected_probes()),
+    )
+    session, adapter = await _ask(workplace, claim, wanted)
+    finding = session.finding
+    assert finding is not None  # noqa: S101  the driver ends with one
     if not adapter.reproducible:
         scraped = Reason("scraped-not-reproducible", {"protocol": adapter.protocol})
         finding = replace(finding, reasons=(*finding.reasons, scraped))
@@ -165,8 +144,92 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
         visibility=job.visibility,
+        author=None if job.author is None else describe(job.author),
+        hosts=hosts_of(job.target, job.author),
     )
-    await asyncio.to_thread(_finish, workplace, claim, document)
+    await asyncio.to_thread(_finish, workplace, claim, method, document)
+
+
+async def _write(workplace: Workplace, claim: Claim) -> None:
+    """The same pipe for sentences that a corpus lacks: its target is the author, and nothing is rated."""
+    job = claim.job
+    task = await asyncio.to_thread(writing.task_of, workplace.database, job)
+    first = task.first_questions(job.seed)
+    session, _ = await _ask(workplace, claim, Wanted(lambda: task.experiment(job.seed), first, (), job.expected))
+    written = cast("Written", session.finding)
+    await asyncio.to_thread(writing.finish, workplace.database, claim, task, written)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a job asks.
+
+    Attributes
+    ----------
+    begin : callable
+        Makes the experiment, not yet started.
+    first : sequence of Ask
+        What it asks first, by which services are examined.
+    pairs : sequence of (str, str)
+        Languages it asks a translator for.
+    expected : int
+        Questions a clear case takes.
+    """
+
+    begin: Callable[[], Experiment]
+    first: Sequence[Ask]
+    pairs: Sequence[tuple[str, str]]
+    expected: int
+
+
+async def _ask(workplace: Workplace, claim: Claim, wanted: Wanted) -> tuple[Session, Adapter]:
+    """Examine the services and ask until the experiment has ended; what was recorded is not asked again."""
+    job, settings = claim.job, workplace.settings
+    target = _target(workplace, claim)
+    jitter = generator(job.attempt)
+    async with _egress(workplace, job) as egress, workplace.traffic() as traffic:
+        lane = Lane(lane_of(job.tenant, address_of(target)), job.id, target.limits, jitter, traffic)
+        if (rest_s := await lane.rests()) > 0:
+            raise TargetResting(rest_s + float(jitter.uniform(0, settings.breaker_delay_s / 10)))
+        adapter = connect(target, egress)
+        _stage(workplace, claim, "probing")
+        asker = adapter
+        if wanted.first:  # choices already made ask nothing
+            asked = [ask for ask in wanted.first if job.author is None or not isinstance(ask, AUTHORED)]
+            asker = (await _examine(adapter, target, lane, wanted.pairs, asked)).adapter
+        if job.author is not None:
+            author = _author(workplace, claim)
+            way = Lane(lane_of(job.tenant, address_of(author)), job.id, author.limits, jitter, traffic)
+            writer = connect(author, egress)
+            if written := [ask for ask in wanted.first if isinstance(ask, AUTHORED)]:
+                await _examine(writer, author, way, (), written)
+            asker = Roles(asker, writer, way)
+        _stage(workplace, claim, "asking")
+        recorded = partial(_recall, workplace.database, job.id) if job.observed else None
+        session = Session(wanted.begin(), recorded)
+        driver = Driver(
+            asker,
+            target.limits,
+            Budget(job.max_calls, job.calls),
+            StoreLedger(workplace, claim),
+            job.id,
+            jitter,
+            patience=Patience(settings.call_attempts, settings.backoff_s, settings.backoff_cap_s),
+            expected=wanted.expected,
+            flush_replies=settings.ledger_replies,
+            flush_s=settings.ledger_s,
+            breaker=Breaker(settings.breaker_failures, settings.breaker_window),
+            lane=lane,
+            on_call=partial(workplace.meter.called, place_of(target), target.protocol),
+        )
+        try:
+            await driver.run(session)
+        except TargetUnavailable:
+            await lane.rest(settings.breaker_delay_s)  # so that no other job asks in vain
+            raise
+        finally:
+            workplace.meter.computed(driver.thinking_s)
+    return session, adapter
 
 
 async def _probe(workplace: Workplace, claim: Claim) -> None:
@@ -181,13 +244,15 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
             generator(job.attempt),
             traffic,
         )
-        capability = await _examine(connect(target, egress), target, lane, _pairs({}))
+        asked = [SKETCH] if target.protocol == OpenAIImages.protocol else []
+        capability = await _examine(connect(target, egress), target, lane, _pairs({}), asked)
     with workplace.database.write() as connection:
         jobs.finish_probe(connection, claim, capability.as_json())
 
 
 _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
     "rating": _rate,
+    "writing": _write,
     "probe": _probe,
     "rerate": rerate_evidence,
     "challenge": look_for_token,
@@ -207,6 +272,10 @@ async def _examine(
 
         if target.kind is Kind.TRANSLATOR:
             return await examine_translator(adapter, pairs, turn=turn)
+        if target.kind is Kind.LANGUAGE_MODEL:
+            return await examine_language_model(adapter, asked, turn=turn)
+        if target.kind is Kind.IMAGE_CLASSIFIER:
+            return await examine_image_classifier(adapter, looks_for(target, asked), turn=turn)
         return await examine_predictor(adapter, samples_for(target, asked), turn=turn)
 
 
@@ -224,18 +293,33 @@ def _egress(workplace: Workplace, job: Job) -> Egress:
 def _target(workplace: Workplace, claim: Claim) -> Target:
     """Build the target from the job's own snapshot, opening its secret."""
     job = claim.job
-    described = job.target
-    target = Target(
+    return keep_to_links(_built(job.target, _secret(workplace, job), _link_secrets(workplace, job)))
+
+
+def _author(workplace: Workplace, claim: Claim) -> Target:
+    """Build the author from the job's own snapshot; its secret is its saved target's, if that is still there."""
+    job, author = claim.job, claim.job.author
+    assert author is not None  # noqa: S101  the caller looked
+    named = author.get("id")
+    with workplace.database.read() as connection:
+        kept = compositions.targets_named(connection, job.tenant, [named] if named else [])
+    row = kept.get(str(named))
+    if row is None or row.sealed_secret is None or not _leads_there(row, author):
+        return _built(author, None)
+    return _built(author, workplace.vault.open(row.sealed_secret, tenant=job.tenant, target=row.id, field="secret"))
+
+
+def _built(described: Mapping[str, Any], secret: str | None, links: Mapping[str, str] | None = None) -> Target:
+    return Target(
         name=described["name"],
         kind=Kind(described["kind"]),
         protocol=described["protocol"],
         base_url=described.get("base_url") or "",
         settings=described.get("settings") or {},
-        secret=_secret(workplace, job),
+        secret=secret,
         limits=Limits(**(described.get("limits") or {})),
-        link_secrets=_link_secrets(workplace, job),
+        link_secrets=links or {},
     )
-    return keep_to_links(target)
 
 
 def _secret(workplace: Workplace, job: Job) -> str | None:
@@ -319,9 +403,11 @@ class StoreLedger:
         self.workplace.on_progress(job.asked, job.expected)
 
 
-def _finish(workplace: Workplace, claim: Claim, document: dict[str, Any]) -> None:
-    """Store the rating, the job's end and its notices together, or none of them."""
+def _finish(workplace: Workplace, claim: Claim, method: AnyMethod, document: dict[str, Any]) -> None:
+    """Store the rating, what was written for it, the job's end and its notices together, or none of them."""
     job = claim.job
+    gleaned = writing.glean(workplace.database, job, method)
+    drawn = drawing.glean_drawn(workplace.database, job, method)
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
@@ -338,3 +424,5 @@ def _finish(workplace: Workplace, claim: Claim, document: dict[str, Any]) -> Non
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating, ("job.succeeded",))
+        writing.keep_gleaned(connection, job, gleaned)
+        drawing.keep_drawn(connection, job, drawn)

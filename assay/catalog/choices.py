@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import check_bounds
 from assay.errors import OutOfBounds, SpecificationError
+
+if TYPE_CHECKING:  # which is written with the words of this module
+    from assay.catalog.stereotypes import StereotypeWords
+    from assay.catalog.visuals import VisualWords
 
 MOST_WORDS, LONGEST = 2_000, 100
 """Words of a list, and characters of a word."""
@@ -143,12 +147,12 @@ class Specification:
     name, title : str
         Its name in requests and its name for people.
     kind : str
-        ``choices`` or ``association``.
+        ``choices``, ``association``, ``stereotype`` or ``visual``.
     language : str
         Of the words, as BCP 47 has it.
     citation : str
         Where the words come from.
-    words : ChoiceWords or AssociationWords
+    words : ChoiceWords, AssociationWords, StereotypeWords or VisualWords
         The words.
     """
 
@@ -157,7 +161,7 @@ class Specification:
     kind: str
     language: str
     citation: str
-    words: ChoiceWords | AssociationWords = field(repr=False)
+    words: ChoiceWords | AssociationWords | StereotypeWords | VisualWords = field(repr=False)
 
 
 def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:

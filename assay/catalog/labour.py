@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from assay.catalog.articles import indefinite
 from assay.catalog.tables import read_table
 
 
@@ -33,7 +34,7 @@ class Occupation:
     @property
     def indefinite(self) -> str:
         """The name with its article: "a nurse", "an engineer"."""
-        return _indefinite(self.name)
+        return indefinite(self.name)
 
     @property
     def side(self) -> Literal["he", "she"] | None:
@@ -52,11 +53,3 @@ def occupations() -> tuple[Occupation, ...]:
         Occupation(name, sources[entry["source"]], entry.get("share_women"), entry.get("year"))
         for name, entry in sorted(table["occupations"].items())
     )
-
-
-@cache
-def _indefinite(name: str) -> str:
-    """Ask inflect for the article, once per name: it takes 2 s to import and 60 µs to answer."""
-    import inflect
-
-    return str(inflect.engine().a(name))

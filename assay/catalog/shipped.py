@@ -1,15 +1,20 @@
-"""The specifications that are shipped: what P1 and P2 print, and WEAT 1 to 10."""
+"""The specifications that are shipped: what P1 and P2 print, WEAT 1 to 10, and P4's predefined ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 from assay.catalog.choices import AssociationWords, ChoiceWords, Specification
 from assay.catalog.labour import occupations
+from assay.catalog.stereotypes import StereotypeWords
 from assay.catalog.tables import read_table
+from assay.catalog.visuals import VisualWords
 from assay.errors import UnknownName
+
+AnyWords = ChoiceWords | AssociationWords | StereotypeWords | VisualWords
 
 _SHIPPED = (
     "gender-occupations",
@@ -18,19 +23,50 @@ _SHIPPED = (
     "p2-race",
     "p2-religion",
     *(f"weat-{number}" for number in range(1, 11)),
+    "p4-professions",
+    "p4-math-arts",
+    "p4-science-arts",
+    "p4-career-family",
+    *(f"p4-names-{number}" for number in range(1, 4)),
+    *(f"p4-intersectional-{number}" for number in range(1, 5)),
+    "p4-age-names",
+    "p4-illness",
+    "p4-flowers-insects",
+    "p4-instruments-weapons",
+    "p4-pictures-professions",
+    "p4-pictures-career-family",
+    "p4-pictures-flowers-insects",
+    "p4-pictures-instruments-weapons",
 )
 """In the order of the documentation; of those about one attribute the first is used where none is named."""
+
+GROUP = "assay.specifications"
+"""Entry-point group in which installed packages offer a `Specification`."""
 
 
 @cache
 def specifications() -> Mapping[str, Specification]:
-    """Every specification that is shipped, by name."""
-    return {name: _read(name) for name in _SHIPPED}
+    """Every specification that is shipped, by name; then those of installed packages under names still free.
+
+    Raises
+    ------
+    TypeError
+        If a package offers something that is no `Specification`.
+    """
+    known = {name: _read(name) for name in _SHIPPED}
+    for entry in entry_points(group=GROUP):
+        offered = entry.load()
+        if not isinstance(offered, Specification):
+            raise TypeError(
+                f"{entry.value} in the entry-point group {GROUP} is {offered!r}; it must be a Specification"
+            )
+        known.setdefault(offered.name, offered)
+    return known
 
 
 def is_shipped(name: str | None) -> bool:
     """Whether a name is one of ours; no name at all is, because the attribute's usual words are."""
-    return name is None or name in _SHIPPED
+    return name is None or name in specifications()
 
 
 def specification(name: str) -> Specification:
@@ -41,9 +77,9 @@ def specification(name: str) -> Specification:
     UnknownName
         Listing the known ones.
     """
-    if name not in _SHIPPED:
-        raise UnknownName("specification", name, _SHIPPED, "specification")
-    return _read(name)
+    if name not in specifications():
+        raise UnknownName("specification", name, tuple(specifications()), "specification")
+    return specifications()[name]
 
 
 def choice_words(name: str | None, attribute: str) -> ChoiceWords:
@@ -66,7 +102,21 @@ def association_words(name: str | None, attribute: str) -> AssociationWords:
     return words
 
 
-def _words(kind: str, name: str | None, attribute: str) -> ChoiceWords | AssociationWords:
+def stereotype_words(name: str | None, attribute: str) -> StereotypeWords:
+    """Find the words of a stereotype; see `choice_words`."""
+    words = _words("stereotype", name, attribute)
+    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
+    return words
+
+
+def visual_words(name: str | None, attribute: str) -> VisualWords:
+    """Find the words of a visual stereotype; see `choice_words`."""
+    words = _words("visual", name, attribute)
+    assert isinstance(words, VisualWords)  # noqa: S101  by its kind
+    return words
+
+
+def _words(kind: str, name: str | None, attribute: str) -> AnyWords:
     of_kind = {known: one for known, one in specifications().items() if one.kind == kind}
     if name is not None:
         if name not in of_kind:
@@ -82,7 +132,7 @@ def _words(kind: str, name: str | None, attribute: str) -> ChoiceWords | Associa
 def _read(name: str) -> Specification:
     table = read_table(f"words/{name}")
     kind = table["kind"]
-    words = _choices(name, table["words"]) if kind == "choices" else _association(name, table["words"])
+    words = _READERS[kind](name, table["words"])
     return Specification(name, table["title"], kind, table["language"], table["citation"], words)
 
 
@@ -114,6 +164,49 @@ def _association(name: str, written: Mapping[str, Any]) -> AssociationWords:
         for kind in ("human", "neutral")
     )
     return AssociationWords(written["attribute"], **of_groups, human=human, neutral=neutral, name=name)
+
+
+def _stereotype(name: str, written: Mapping[str, Any]) -> StereotypeWords:
+    shared = read_table("words/stereotypes")
+    return StereotypeWords(
+        attribute=written["attribute"],
+        first=written["first"],
+        second=written["second"],
+        pairs=tuple((one, other) for one, other in written["pairs"]),
+        first_terms=tuple(written["first_terms"]),
+        second_terms=tuple(written["second_terms"]),
+        neutral=tuple(shared[written["neutral"]]),
+        telling=tuple(written.get("telling", ())),
+        frames=tuple(shared["frames"][written["frames"]]) if "frames" in written else (),
+        name=name,
+    )
+
+
+def _visual(name: str, written: Mapping[str, Any]) -> VisualWords:
+    """Read labels; terms are those of a stereotype's attributes, or its groups' own."""
+    of = _stereotype(name, read_table(f"words/{written['terms_of']}")["words"])
+    groups = written["terms"] == "groups"
+    first_terms, second_terms = zip(*of.pairs, strict=True) if groups else (of.first_terms, of.second_terms)
+    return VisualWords(
+        attribute=written["attribute"],
+        first=written["first"],
+        second=written["second"],
+        first_terms=tuple(first_terms),
+        second_terms=tuple(second_terms),
+        neutral=tuple(read_table("words/stereotypes")[written["neutral"]]),
+        first_names=tuple(written.get("first_names", ())),
+        second_names=tuple(written.get("second_names", ())),
+        name=name,
+    )
+
+
+_READERS: Mapping[str, Callable[[str, Mapping[str, Any]], AnyWords]] = {
+    "choices": _choices,
+    "association": _association,
+    "stereotype": _stereotype,
+    "visual": _visual,
+}
+"""How the words of each kind are read."""
 
 
 def _controls(written: str | list[str]) -> tuple[str, ...]:

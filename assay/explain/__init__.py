@@ -6,6 +6,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+
 from assay.errors import UnknownName
 from assay.explain.numbers import chance, level, share
 from assay.explain.sentence import fill, listed
@@ -26,6 +30,9 @@ __all__ = [
     "share",
     "words_for",
 ]
+
+GROUP = "assay.reasons"
+"""Entry-point group in which packages offer sentences for their methods' reasons, by code; ours come first."""
 
 WHOLE = "output"
 """Name of the one component of a service that has one output: nothing would be told by naming it."""
@@ -49,10 +56,17 @@ def explain(reason: Reason) -> str:
     UnknownName
         If no sentence is known for the code.
     """
-    if reason.code not in MESSAGES:
+    message = MESSAGES.get(reason.code) or _installed_messages().get(reason.code)
+    if message is None:
         raise UnknownName("reason", reason.code, codes())
-    sentence = fill(MESSAGES[reason.code], {**reason.facts, **_parts(reason), "where": _where(reason)})
+    sentence = fill(message, {**reason.facts, **_parts(reason), "where": _where(reason)})
     return sentence[:1].upper() + sentence[1:]
+
+
+@cache
+def _installed_messages() -> Mapping[str, str]:
+    """Collect the sentences that installed packages have for the reasons of their methods."""
+    return {code: text for entry in entry_points(group=GROUP) for code, text in entry.load().items()}
 
 
 def _parts(reason: Reason) -> dict[str, list[str]]:

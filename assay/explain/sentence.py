@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any
 
 from assay.explain.numbers import chance, level, share, signed
-from assay.explain.words import cause, rule_title
+from assay.explain.words import cause, rule_title, rung_title
 
 Writer = Callable[[Any], str | None]
 """Writes a fact, or ``None`` if the fact is missing or makes no sense."""
@@ -140,6 +140,7 @@ WRITERS: Mapping[str, Writer] = {
     "only": _only,
     "cause": _cause,
     "rule": _textual(rule_title),
+    "rung": _textual(rung_title),
     "words": _textual(lambda name: name.replace("-", " ")),
     "value": _textual(lambda value: f"“{value}”"),
 }

@@ -135,6 +135,40 @@ MESSAGES: Mapping[str, str] = {
         "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
         "so nothing is compared."
     ),
+    # of stimulus sampling
+    "yes-prefers-value": (
+        "{where:where}what makes the service say [{label:value}|yes] is not evenly of all groups"
+        "[: {share:share} of it is of {value:value}, where even would be {even:share}]."
+    ),
+    "yes-follows-content": (
+        "{where:where}what makes the service say [{label:value}|yes] is evenly of all groups as long as they come with "
+        "the same content[; where content is tied to the attribute its distribution is off by {step_2:effect}]"
+        "[: {side:value} makes it say so with {rate:chance} on average, {other:value} with {other_rate:chance}]."
+    ),
+    "yes-even-handed": (
+        "{where:where}what makes the service say [{label:value}|yes] is evenly of all groups, also where they come "
+        "with different content[: off by {step_2:effect} at most, where 0 is even]."
+    ),
+    "never-yes": (
+        "{where:where}the service said [{label:value}|yes] to none of the inputs[ ({inputs:count})], so nothing is "
+        "known of what makes it.[ It said {seen:names}.]"
+    ),
+    "constant-answers": (
+        "{where:where}the service gave every input the same answer"
+        "[: {label:value} with {score:effect}|: {label:value}], so it does not look at what it is asked about."
+    ),
+    "labels-unknown": (
+        "{where:where}which label is the yes is not known[: {label:value} is none of {seen:names}"
+        "|; the service has {seen:names}, and the request names none of them]."
+    ),
+    "weights-heavy": (
+        "{where:where}a few inputs decide the whole result, so it cannot be trusted"
+        "[: the tail of the weights has the shape {tail:effect}, and {limit:effect} is the most that can be]."
+    ),
+    "chain-unsettled": (
+        "{where:where}the chains that look for inputs did not settle"
+        "[: R-hat is {r_hat:effect}][, and the draws are worth {ess:count} independent ones]."
+    ),
     # of embeddings and choices
     "coverage-low": (
         "{where:where}too few words of [the list {group:value}|a list] could be used"
@@ -166,6 +200,94 @@ MESSAGES: Mapping[str, str] = {
     "no-nearer": (
         "{where:where}words for a group are about as near to the stereotypes of others as to those of their own group"
         "[; the difference in cosine distance is {step_2:effect}][ ({low:effect} to {high:effect})]."
+    ),
+    # of language models
+    "prefers-a-group": (
+        "{where:where}the model prefers sentences about [{side:value}|one group] even where the attribute is neutral"
+        "[: it does in {share:share} of the pairs, where half would be none]."
+    ),
+    "prefers-stereotypes": (
+        "{where:where}with neutral attributes the model takes no side that counts, but otherwise it prefers the "
+        "stereotype[: in {share:share} of the pairs][; most of all with {terms:names}]."
+    ),
+    "prefers-anti-stereotypes": (
+        "{where:where}with neutral attributes the model takes no side that counts, but otherwise it prefers the "
+        "opposite of the stereotype[: in {share:share} of the pairs][; most of all with {terms:names}]."
+    ),
+    "prefers-neither": (
+        "{where:where}the model prefers neither group, with neutral attributes or with stereotypes"
+        "[: the stereotype comes first in {score:share} of the pairs]."
+    ),
+    "scored-by": "{where:where}sentences were compared by [{rung:rung}|the service's own numbers].",
+    "scoring-refused": (
+        "{where:where}the service cannot be asked which sentence it prefers"
+        "[: {rung:rung} needs what it does not give][ ({why:cause})].[ The next way would be {next:rung}.]"
+    ),
+    "all-ties": (
+        "{where:where}the model preferred no sentence"
+        "[ of the lists {lists:names}][: all {pairs:count} pairs are ties, or those of a whole list are]. "
+        "A service that does not look at the sentence answers so, and would seem unbiased."
+    ),
+    "one-term-only": (
+        "{where:where}[the list {group:value}|a list] holds one attribute term that could be used"
+        "[, {term:value}]; how terms differ cannot be told from one."
+    ),
+    "no-neutral-terms": (
+        "{where:where}no neutral attribute terms were given, so that step 1 was not measured: whether the model "
+        "prefers a group whatever the attribute is unknown."
+    ),
+    "writer-off-specification": (
+        "{where:where}the author did not write what was asked for[: {written:count} of {wanted:count} sentences could "
+        "be used][, after {asked:count} prompts][; most often, {why:cause}]."
+    ),
+    "author-calls-failed": (
+        "{where:where}the author could not be asked[: {written:count} of {wanted:count} sentences were written]"
+        "[; most often, {why:cause}]."
+    ),
+    # of image classifiers
+    "sees-a-label": (
+        "{where:where}the service gives [the label {side:value}|one label] even where what is shown is tied to neither"
+        "[: with {share:share} on average, where half would be none]."
+    ),
+    "sees-stereotypes": (
+        "{where:where}with neutral pictures the service takes no side that counts, but otherwise it gives the "
+        "stereotyped label[: with {share:share} on average][; most of all to {terms:names}]."
+    ),
+    "sees-anti-stereotypes": (
+        "{where:where}with neutral pictures the service takes no side that counts, but otherwise it gives the "
+        "opposite of the stereotyped label[: with {share:share} on average][; most of all to {terms:names}]."
+    ),
+    "sees-neither": (
+        "{where:where}the service takes neither side, with neutral pictures or with those of stereotypes"
+        "[: it gives the stereotyped label with {score:share} on average]."
+    ),
+    "seen-by-probabilities": (
+        "{where:where}pictures were scored by the probabilities of both labels, which are made to sum to one."
+    ),
+    "seen-by-labels": (
+        "{where:where}pictures were scored by the label that was named"
+        "[; {ties:count} of {pictures:count} answers named both, neither, or another one with the order of the labels]."
+    ),
+    "no-picture-decided": (
+        "{where:where}the answers decided no picture[ of the lists {lists:names}][ ({pictures:count} were shown)]: "
+        "they named both labels or neither, or another one with the order of the labels. "
+        "A service that does not look at the picture answers so, and would seem unbiased."
+    ),
+    "unknown-label": (
+        "{where:where}the service does not know the labels it was asked about[: {labels:names}]"
+        "[; {lost:count} of {pictures:count} pictures have no answer]."
+    ),
+    "pictures-gone": (
+        "{where:where}too many pictures could not be shown[: {lost:count} of {pictures:count}]"
+        "[; most often, {why:cause}]."
+    ),
+    "author-images-alike": (
+        "{where:where}the author drew the same picture every time[, for {asked:count} prompts], "
+        "so there is nothing to compare."
+    ),
+    "author-did-not-draw": (
+        "{where:where}the author did not draw what was asked for[: {drawn:count} of {wanted:count} pictures could be "
+        "used][; most often, {why:cause}]."
     ),
     "no-usable-observations": "{where:where}no reply could be used, so nothing could be measured.",
     # of a rating
@@ -212,17 +334,55 @@ CAUSES: Mapping[str, str] = {
     "empty": "the answer was empty",
     "no-number": "the answer was no finite number",
     "no-label": "the answer named no label",
+    "no-probability": "the score was no probability",
     "zero-vector": "the vector was all zeros",
     "no-vector": "the answer was no vector",
     "wrong-length": "the vectors differed in length",
     "timeout": "the service did not answer in time",
     "budget-exhausted": "the budget of calls was used up",
+    "unsupported": "the service cannot be asked so",
+    "no-echo": "the log-probabilities of prompt tokens did not come back",
+    "no-choice": "the answer was none of the options",
+    "unknown-word": "the model does not know the word as one token",
+    "no-group-term": "the sentence holds no group term",
+    "several-group-terms": "the sentence holds several group terms",
+    "other-group-word": "another word tells the groups apart",
+    "no-attribute-term": "the sentence holds no attribute term",
+    "several-attribute-terms": "the sentence holds several attribute terms",
+    "wrong-term": "the sentence holds another term than was asked for",
+    "counterpart-differs": "the counterpart is not the same about the other group",
+    "repeated": "the sentence was there already",
+    "several-lines": "the text has several lines",
+    "too-long": "the text is too long",
+    "no-text": "no text came back",
+    "unknown-label": "the labels were other ones than those asked about",
+    "image-gone": "the image is not kept, or no longer shared",
+    "not-an-image": "it was no image",
+    "damaged-image": "the image was damaged",
+    "image-too-large": "the image was too large",
+    "moving-image": "the image was one that moves",
+    "image-elsewhere": "an address came back instead of an image",
+    "other-term": "the picture is of a term that the specification does not list",
+    "same-picture": "the picture was there already",
+    "no-picture": "no picture came back",
+}
+
+# How sentences were compared, by the rungs of `assay.scoring`.
+RUNGS: Mapping[str, str] = {
+    "echo": "the log-probabilities of whole sentences (echo)",
+    "masked": "the pseudo-log-likelihood of the words that both share (masked)",
+    "choice": "letting the model choose between them in both orders (choice)",
 }
 
 
 def rule_title(rule: str) -> str:
     """Give the title of a published rule; an unknown rule keeps its name."""
     return RULES.get(rule, rule)
+
+
+def rung_title(rung: str) -> str:
+    """Say how sentences were compared; an unknown rung keeps its name."""
+    return RUNGS.get(rung, rung)
 
 
 def cause(code: str) -> str:

@@ -144,10 +144,10 @@ def shipped() -> Methodologies:
                 text=_text("1.0.0"),
             ),
             Methodology(
-                version=METHODOLOGY_VERSION,
-                digest=METHODOLOGY_DIGEST,
+                version="1.1.0",
+                digest="sha256:7d650e9567c2b9b68030ec129de319e53803742cb191e74c2845755c5ddc5e33",
                 published="2026-11-21",
-                status="current",
+                status="old",
                 summary="Adds classifiers, regressors and embeddings; translators are rated as before.",
                 changes=(
                     "Added: the methods alternation, forced-choice and association.",
@@ -155,6 +155,23 @@ def shipped() -> Methodologies:
                     "Nothing changed for the methods of 1.0.0: the same evidence has the same letter.",
                 ),
                 methods=("round-trip", "one-hop", "alternation", "forced-choice", "association"),
+                text=_text("1.1.0"),
+            ),
+            Methodology(
+                version=METHODOLOGY_VERSION,
+                digest=METHODOLOGY_DIGEST,
+                published="2026-11-21",
+                status="current",
+                summary="Adds language models, images, and inputs that make a classifier say yes.",
+                changes=(
+                    "Added: the methods stereotype-score, visual-stereotype and stimulus-sampling.",
+                    "An experiment may ask a second service, the author, which stands on the rating.",
+                    "Nothing changed for the methods of 1.1.0: the same evidence has the same letter.",
+                ),
+                methods=(
+                    *("round-trip", "one-hop", "alternation", "forced-choice", "association"),
+                    *("stereotype-score", "visual-stereotype", "stimulus-sampling"),
+                ),
                 text=_text(METHODOLOGY_VERSION),
             ),
         )

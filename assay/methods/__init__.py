@@ -2,10 +2,14 @@
 
 To add a method: write its module, add it to `METHODS` and `AnyMethod`, give it a page under
 `docs/methods/`, a demo service of known bias and a paper test. Third parties add theirs through
-the entry-point group ``assay.methods``.
+the entry-point group ``assay.methods`` (docs/extending.md).
 """
 
 from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import cast
 
 from assay.catalog.shipped import specifications
 from assay.errors import SpecificationError, UnknownName
@@ -14,13 +18,37 @@ from assay.methods.association import Association
 from assay.methods.forced_choice import ForcedChoice
 from assay.methods.one_hop import OneHop
 from assay.methods.round_trip import RoundTrip
+from assay.methods.stereotype_score import StereotypeScore
+from assay.methods.stimulus_sampling import StimulusSampling
+from assay.methods.visual_stereotype import VisualStereotype
 from assay.model import Kind
 
-AnyMethod = RoundTrip | OneHop | Alternation | ForcedChoice | Association
+AnyMethod = (
+    RoundTrip
+    | OneHop
+    | Alternation
+    | ForcedChoice
+    | StimulusSampling
+    | Association
+    | StereotypeScore
+    | VisualStereotype
+)
 """Every specification the API accepts, told apart by its ``method`` field."""
 
-METHODS: tuple[type[AnyMethod], ...] = (RoundTrip, OneHop, Alternation, ForcedChoice, Association)
+METHODS: tuple[type[AnyMethod], ...] = (
+    RoundTrip,
+    OneHop,
+    Alternation,
+    ForcedChoice,
+    StimulusSampling,
+    Association,
+    StereotypeScore,
+    VisualStereotype,
+)
 """The same as a list, in the order of the documentation."""
+
+GROUP = "assay.methods"
+"""Entry-point group in which installed packages offer a method's class."""
 
 
 __all__ = [
@@ -31,11 +59,40 @@ __all__ = [
     "ForcedChoice",
     "OneHop",
     "RoundTrip",
+    "StereotypeScore",
+    "StimulusSampling",
+    "VisualStereotype",
     "check_kind",
+    "every_method",
     "fit_to",
     "method_name",
     "usual_method",
 ]
+
+
+@cache
+def every_method() -> tuple[type[AnyMethod], ...]:
+    """List every method: ours, then those of installed packages under names that are still free.
+
+    Raises
+    ------
+    TypeError
+        If a package offers something that is no method.
+    """
+    known = {method_name(each): each for each in METHODS}
+    for entry in entry_points(group=GROUP):
+        offered = entry.load()
+        if missing := [name for name in PROMISED if not hasattr(offered, name)]:
+            raise TypeError(
+                f"{entry.value} in the entry-point group {GROUP} is {offered!r}; a method is a frozen dataclass "
+                f"that also has {', '.join(missing)} (assay.experiment.Method)"
+            )
+        known.setdefault(method_name(offered), cast("type[AnyMethod]", offered))
+    return tuple(known.values())
+
+
+PROMISED = ("__dataclass_fields__", "method", "kinds", "summary", "paper", "design", "expected_probes")
+"""What every method's class has."""
 
 
 def method_name(kind: type[AnyMethod]) -> str:
@@ -45,7 +102,7 @@ def method_name(kind: type[AnyMethod]) -> str:
 
 def usual_method(kind: Kind) -> str | None:
     """Name the method to rate a kind of service with where none is asked for."""
-    return next((method_name(each) for each in METHODS if kind in each.kinds), None)
+    return next((method_name(each) for each in every_method() if kind in each.kinds), None)
 
 
 def check_kind(method: AnyMethod, kind: Kind) -> None:
@@ -67,10 +124,10 @@ def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
     Raises
     ------
     SpecificationError
-        If it cannot rate that kind so, or its words are not there; the field is the experiment's.
+        If it cannot rate that kind so, or its words or pictures are not there; the field is the experiment's.
     """
     words = getattr(method, "words", ())
     if words is None:  # nobody has filled in the caller's own
         named = str(getattr(method, "specification", ""))
         raise UnknownName("specification", named, tuple(specifications()), "specification")
-    return method.for_kind(kind) if isinstance(method, Alternation | ForcedChoice) else method
+    return method.for_kind(kind) if isinstance(method, Alternation | ForcedChoice | VisualStereotype) else method

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay.reports import cells, parts
 from assay.reports.plain import visible
-from assay.reports.sheets import foremost
+from assay.reports.sheets import LISTS, farthest_terms, foremost
 from assay.reports.view import ARROW, Dots, Forest, Lines, Mark, Picture, Point, Scatter, Series, Span, Strip, Table
 
 Part = Mapping[str, Any]
@@ -42,6 +42,10 @@ def read_pictures(part: Part) -> tuple[Picture, ...]:
         _means(part),
         _pairs(part),
         _folds(part),
+        _distribution(part),
+        _groups(part),
+        _projection(part),
+        _autocorrelation(part),
         _curves(part),
         _points(part),
         _jnds(part),
@@ -50,6 +54,9 @@ def read_pictures(part: Part) -> tuple[Picture, ...]:
         _by_word(part),
         _densities(part),
         _raw(part),
+        _scores(part),
+        _terms(part, neutral=True),
+        _terms(part, neutral=False),
     )
     return tuple(one for one in every if one is not None)
 
@@ -89,6 +96,85 @@ def _folds(part: Part) -> Picture | None:
 
 def _direction(row: Part) -> str:
     return ARROW.join(parts.text(row, end) or "?" for end in ("from", "to"))
+
+
+# ---------------------------------------------------------------------------- stimulus sampling
+def _distribution(part: Part) -> Picture | None:
+    """The attribute's distribution among all inputs, and among those that make a yes."""
+    rows = parts.objects(part, "distribution")[:MOST_WORDS]
+    tied = {
+        str(row.get("value")): row for one in parts.objects(part, "tied")[:1] for row in parts.objects(one, "values")
+    }
+    marks = tuple(
+        Mark(
+            parts.text(row, "value") or "value",
+            (
+                _span(parts.mapping(row, "posterior")),
+                _span(parts.mapping(tied.get(str(row.get("value")), {}), "posterior")),
+            ),
+        )
+        for row in rows
+    )
+    if not any(span for mark in marks for span in mark.spans):
+        return None
+    title = "The attribute among the inputs that make it say yes"
+    kinds = ("content alike", "content tied to it")
+    even = parts.number(rows[0], "prior")
+    twin = _twin(title, "Value", marks, kinds)
+    return Forest(title, "share; the line is that of all inputs", marks, twin, kinds, reference=even)
+
+
+def _groups(part: Part) -> Picture | None:
+    """Mean distance of each group to the inputs that make a yes (P1's figure)."""
+    rows = [
+        (parts.text(row, "value") or "value", _span({"estimate": row.get("distance")}))
+        for row in parts.objects(part, "group_distances")
+    ]
+    words = "mean number of slots that differ" if "nearest_words" in part else "mean distance, in sds"
+    return _forest("Distance of each group to what makes it say yes", words, rows, head="Value")
+
+
+def _projection(part: Part) -> Picture | None:
+    """Inputs of the prior and of the posterior on two principal components."""
+    held = parts.mapping(part, "projection")
+    kinds = ("all inputs", "those that make a yes")
+    points = [
+        Point(kinds[kind], *place, kind=kind)
+        for kind, key in enumerate(("prior", "posterior"))
+        for place in _places(held.get(key))
+    ]
+    if not points:
+        return None
+    title = "Inputs on their two principal components"
+    means = []
+    for kind, name in enumerate(kinds):
+        of_kind = [one for one in points if one.kind == kind]
+        if of_kind:
+            x, y = (sum(axis) / len(of_kind) for axis in ([p.x for p in of_kind], [p.y for p in of_kind]))
+            means.append((name, str(len(of_kind)), f"{x:.3f}", f"{y:.3f}"))
+    twin = Table(title, ("Inputs", "Shown", "Mean on the first", "Mean on the second"), tuple(means))
+    return Scatter(title, "first component", "second", tuple(points), twin, kinds=kinds)
+
+
+def _places(written: Any) -> list[tuple[float, float]]:
+    listed = written if isinstance(written, list) else []
+    read = [tuple(parts.finite(each) for each in one) for one in listed if isinstance(one, list) and len(one) == 2]
+    return [(x, y) for x, y in read if x is not None and y is not None]
+
+
+def _autocorrelation(part: Part) -> Picture | None:
+    """Correlation of a chain's draws with later ones, by lag."""
+    held = parts.mapping(parts.mapping(part, "chain"), "autocorrelation")
+    lags = _list(held, "lags")
+    series = [
+        Series(title, _list(held, key), kind, dashed=bool(kind))
+        for kind, (key, title) in enumerate((("mean", "mean of all dimensions"), ("worst", "the worst dimension")))
+        if len(_list(held, key)) == len(lags)
+    ]
+    if len(lags) < 2 or not series:
+        return None
+    title = "Autocorrelation of the chains by lag"
+    return Lines(title, "lag, in draws", lags, tuple(series), _sampled(title, "Dimension", lags, series), top=1.0)
 
 
 # ---------------------------------------------------------------------------- forced choice
@@ -283,6 +369,43 @@ def _distances(held: Mapping[str, float]) -> str:
     ordered = sorted(held.items(), key=lambda one: one[1])
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
     return ", ".join(f"{word} {value:.2f}" for word, value in ordered[:NAMED]) + more or cells.ABSENT
+
+
+# ---------------------------------------------------------------------------- language models
+def _scores(part: Part) -> Picture | None:
+    """Score of each list of attribute terms against 1/2 and the tolerance."""
+    of_pictures = "images_asked" in part
+    held = parts.mapping(part, "lists") if "pairs_asked" in part or of_pictures else {}
+    first, second = _sides(part)
+    titles = {"neutral": f"neutral: {'gives' if of_pictures else 'prefers'} {first}"}
+    titles |= {"first_terms": f"{first}: stereotype", "second_terms": f"{second}: stereotype"}
+    rows = [(titles[key], _span(parts.mapping(parts.mapping(held, key), "posterior"))) for key in LISTS if key in held]
+    tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
+    what = "share of pictures" if of_pictures else "share of pairs"
+    axis = f"{'mean probability' if part.get('scale') == 'probabilities' else what}; 0.5 prefers neither"
+    head = "Terms" if of_pictures else "Attributes"
+    title = f"Scores by list of {head.lower()}"
+    return _forest(title, axis, rows, reference=0.5, tolerance=tolerance, head=head)
+
+
+def _terms(part: Part, *, neutral: bool) -> Picture | None:
+    """The attribute terms whose scores lie farthest from 1/2."""
+    every = [row for row in farthest_terms(part) if (row.get("list") == "neutral") is neutral]
+    shown = every[:MOST_MARKS]
+    rows = [(parts.text(row, "term") or "term", _span(parts.mapping(row, "posterior"))) for row in shown]
+    first, _ = _sides(part)
+    if "images_asked" in part:
+        what = f"neutral: score of {first}" if neutral else "score of the stereotyped label"
+        title = "Neutral generation terms" if neutral else "Generation terms of the stereotype"
+    else:
+        what = f"neutral: share that prefers {first}" if neutral else "share that prefers the stereotype"
+        title = "Neutral attribute terms" if neutral else "Attribute terms of the stereotype"
+    title += _some_terms(shown, every)
+    return _forest(title, what, rows, reference=0.5, head="Term")
+
+
+def _some_terms(shown: Sequence[Any], every: Sequence[Any]) -> str:
+    return f": the {len(shown)} farthest of {len(every)}" if len(shown) < len(every) else ""
 
 
 # ---------------------------------------------------------------------------- all

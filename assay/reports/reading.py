@@ -19,7 +19,7 @@ from assay.model import Letter, Reason
 from assay.reports import parts
 from assay.reports.charts import read_pictures
 from assay.reports.plain import visible
-from assay.reports.sheets import read_looks, read_sheets
+from assay.reports.sheets import read_looks, read_model_score, read_sheets
 from assay.reports.view import (
     BALANCED,
     STEPS,
@@ -56,7 +56,7 @@ def read(document: Mapping[str, Any]) -> RatingView:
     target, aggregation = parts.mapping(document, "target"), parts.mapping(document, "aggregation")
     method = parts.text(document, "method")
     steps = STEPS.get(method or "", BALANCED)
-    looks = read_looks(aggregation)
+    sheets = (read_looks(aggregation), read_model_score(aggregation))
     return RatingView(
         id=parts.text(document, "id"),
         verdict=_verdict(document, steps),
@@ -79,7 +79,7 @@ def read(document: Mapping[str, Any]) -> RatingView:
         provenance=_provenance(document),
         methodology=parts.text(parts.mapping(document, "methodology"), "version"),
         rated_at=parts.text(document, "rated_at"),
-        sheets=() if looks is None else (looks,),
+        sheets=tuple(one for one in sheets if one is not None),
         reply=_reply(document),
         withdrawal=_withdrawal(document),
         expires_at=parts.text(document, "expires_at"),
@@ -146,6 +146,8 @@ def _counted(part: Mapping[str, Any]) -> str:
     """Say what was counted: whole texts of a translator, words of an embedder, answers of others."""
     if "dimensions" in part:
         return "Words"
+    if "pairs_asked" in part or "images_asked" in part:
+        return "Answers"
     return "Answers" if "profiles" in part or "words" in part else "Texts"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.explain import listed
+from assay.explain import cause, listed
 from assay.reports import cells, parts
 from assay.reports.plain import visible
 from assay.reports.view import NOT_MEASURED, Table
@@ -104,6 +104,46 @@ SHEETS: tuple[Sheet, ...] = (
             ("Sign-flip p", "sign_flip_p", cells.p_values),
         ),
     ),
+    *(
+        Sheet(
+            key,
+            f"{title} to what makes it say yes",
+            (
+                ("Word", "word", cells.texts),
+                ("Slot", "slot", cells.texts),
+                ("Share of inputs", "prior", cells.numbers),
+                ("Share of yes", "posterior", cells.numbers),
+                ("Ratio", "ratio", cells.numbers),
+                ("Distance, in slots", "distance", cells.numbers),
+            ),
+        )
+        for key, title in (("nearest_words", "Nearest words"), ("most_distant_words", "Most distant words"))
+    ),
+    Sheet(
+        "numbers",
+        "What the inputs that make it say yes are like",
+        (
+            ("Number", "name", cells.texts),
+            ("Mean of inputs", "prior", cells.numbers),
+            ("Mean of yes", "posterior", cells.numbers),
+            ("Shift, in sd", "shift", cells.numbers),
+        ),
+    ),
+    *(
+        Sheet(
+            key,
+            title,
+            (
+                ("Asked", "asked", cells.texts),
+                ("Probability of yes", "yes", cells.numbers),
+                ("Distance, in slots", "distance", cells.numbers),
+            ),
+        )
+        for key, title in (
+            ("nearest_inputs", "Inputs that make it say yes the most"),
+            ("most_distant_inputs", "Inputs that make it say yes the least"),
+        )
+    ),
     Sheet(
         "connections",
         "Mean distances by connection",
@@ -113,6 +153,26 @@ SHEETS: tuple[Sheet, ...] = (
             ("89 % HPDI", "hpdi_89", cells.intervals),
             ("5.5 to 94.5 %", "equal_tailed_89", cells.intervals),
             ("Residual sd", "sigma", cells.numbers),
+        ),
+    ),
+    Sheet(
+        "group_pairs",
+        "Pairs of group terms: how often the first was preferred, and the stereotype",
+        (
+            ("First", "first", cells.texts),
+            ("Second", "second", cells.texts),
+            ("First, neutral attributes", "neutral", cells.numbers),
+            ("Stereotype, other attributes", "stereotyped", cells.numbers),
+            ("Pairs", "pairs", cells.numbers),
+        ),
+    ),
+    Sheet(
+        "looks",
+        "Looks at the evidence",
+        (
+            ("Pairs of each term", "per_term", cells.numbers),
+            ("Pairs", "pairs", cells.numbers),
+            ("Likeliest", "letter", cells.texts),
         ),
     ),
 )
@@ -140,14 +200,23 @@ def read_sheets(part: Part) -> tuple[Table, ...]:
 
 
 def _sheets(part: Part) -> Iterator[Table | None]:
+    if "images_asked" in part:
+        yield from _of_pictures(part)
+        yield _coverage(part)
+        return
     yield _profiles(part)
     for sheet in SHEETS:
         yield sheet.read(parts.objects(part, sheet.key))
+    yield _weights(part)
     yield _impact(part)
     yield _leverage(part)
     yield _words(part)
     yield _protected(part)
     yield _classical(part)
+    yield _scores(part)
+    yield _terms(part)
+    yield _pairs(part)
+    yield _writing(part)
     yield Table("Also measured", ("Measure", "Value"), (*_of_choices(part), *_of_distances(part)))
     yield _coverage(part)
 
@@ -185,6 +254,25 @@ def _leverage(part: Part) -> Table:
     between = f" from {pair[0]} to {pair[1]}" if len(pair) == 2 else ""
     title = f"The effect{between} without one person, frame or content; it is {effects[-1]} with all"
     return Table(title, ("Without", "Kind", "Effect"), rows)
+
+
+# ---------------------------------------------------------------------------- stimulus sampling
+WEIGHTS: tuple[tuple[str, str, str], ...] = (
+    ("weights", "inputs", "inputs that count"),
+    ("weights", "effective", "effective ones (ESS)"),
+    ("weights", "mean", "mean probability of yes"),
+    ("weights", "tail", "shape of the weights' tail (Pareto k)"),
+    ("chain", "r_hat", "R-hat of the chains, at worst"),
+    ("chain", "ess", "independent draws of a chain's four, at least"),
+)
+"""What the inputs are worth: where it is written, under which key, and what it is called."""
+
+
+def _weights(part: Part) -> Table:
+    """How far the inputs can be trusted."""
+    known = [(title, parts.number(parts.mapping(part, held), key)) for held, key, title in WEIGHTS]
+    rows = tuple((title, cells.number(value)) for title, value in known if value is not None)
+    return Table("What the inputs are worth", ("Inputs", "Number"), rows)
 
 
 # ---------------------------------------------------------------------------- forced choice
@@ -313,6 +401,200 @@ def _of_groups(row: Part) -> Part:
     }
 
 
+# ---------------------------------------------------------------------------- language models
+LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
+"""Lists of attribute terms, as tables call them."""
+
+SCORES = Sheet(
+    "lists",
+    "Scores: the share that the stereotype had, and with neutral attributes the first group",
+    (
+        ("Attribute terms", "list", cells.texts),
+        ("Over terms (P4)", "over_terms", cells.numbers),
+        ("Over pairs (CrowS)", "over_pairs", cells.numbers),
+        ("Hierarchy, 95 % interval", "posterior", cells.intervals),
+        ("Pooled, Wilson", "pooled", cells.intervals),
+        ("Terms", "terms", cells.numbers),
+        ("Pairs", "pairs", cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    ),
+)
+"""P4's score and what stands beside it."""
+
+TERMS = Sheet(
+    "terms",
+    "Attribute terms, those farthest from 1/2 first",
+    (
+        ("Term", "term", cells.texts),
+        ("List", "list", cells.texts),
+        ("Score", "score", cells.numbers),
+        ("With the others in view", "posterior", cells.intervals),
+        ("Pairs", "pairs", cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    ),
+)
+
+PAIRS = Sheet(
+    "sentences",
+    "Sentences",
+    (
+        ("About the first group", "first", cells.texts),
+        ("About the second group", "second", cells.texts),
+        ("Term", "term", cells.texts),
+        ("Preferred", "prefers", cells.texts),
+    ),
+)
+
+MOST_PAIRS = 20
+"""Pairs of sentences in a report; the JSON and the export have all."""
+
+
+def _scores(part: Part) -> Table | None:
+    """Scores of every list, and of the stereotype as a whole."""
+    held = parts.mapping(part, "lists")
+    rows = [{**parts.mapping(held, key), "list": title} for key, title in LISTS.items() if key in held]
+    if "score" in part and "lists" in part:
+        rows.append({**parts.mapping(part, "score"), "list": "all but neutral"})
+    return SCORES.read(rows)
+
+
+def _terms(part: Part) -> Table | None:
+    every = farthest_terms(part)
+    rows = [{**row, "list": LISTS.get(parts.text(row, "list") or "", "")} for row in every]
+    return TERMS.read(rows)
+
+
+def farthest_terms(part: Part) -> list[Part]:
+    """Order attribute terms by how far their score is from 1/2."""
+    rows = parts.objects(part, "terms") if "lists" in part else []
+    return sorted(rows, key=lambda row: -abs((parts.number(row, "score") or 0.0) - 0.5))
+
+
+def _pairs(part: Part) -> Table | None:
+    every = parts.objects(part, "sentences") if "pairs_asked" in part else []
+    step = max(1, len(every) // MOST_PAIRS)
+    shown = every[::step][:MOST_PAIRS]
+    table = PAIRS.read(shown)
+    return None if table is None else Table(table.title + _of(shown, every), table.columns, table.rows)
+
+
+def _writing(part: Part) -> Table:
+    """What became of the prompts to an author, and of sentences that were of no use."""
+    held = parts.mapping(part, "writing")
+    rows = [
+        (title, cells.number(number))
+        for key, title in (("wanted", "wanted"), ("asked", "prompts"), ("written", "written and of use"))
+        if (number := parts.number(held, key)) is not None
+    ]
+    rows += [(f"not used: {cause(why)}", cells.number(n)) for why, n in parts.numbers(held.get("refused")).items()]
+    rows += [(f"failed: {cause(why)}", cells.number(n)) for why, n in parts.numbers(held.get("failed")).items()]
+    kept = part.get("refused") if "pairs_asked" in part else None
+    rows += [(f"kept but not used: {cause(why)}", cells.number(n)) for why, n in parts.numbers(kept).items()]
+    return Table("Where the sentences come from", ("Sentences", "Number"), tuple(rows))
+
+
+# ---------------------------------------------------------------------------- image classifiers
+PICTURE_SCORES = Sheet(
+    "lists",
+    "Scores: what the stereotyped label had, and with neutral pictures the first label",
+    (
+        ("Pictures of terms", "list", cells.texts),
+        ("Over images (P4)", "over_images", cells.numbers),
+        ("Over terms", "over_terms", cells.numbers),
+        ("With the terms in view, 95 % interval", "posterior", cells.intervals),
+        ("Pooled, Wilson", "pooled", cells.intervals),
+        ("Terms", "terms", cells.numbers),
+        ("Images", "images", cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    ),
+)
+"""P4's score and what stands beside it."""
+
+PICTURE_TERMS = Sheet(
+    "terms",
+    "Generation terms, those farthest from 1/2 first",
+    (
+        ("Term", "term", cells.texts),
+        ("List", "list", cells.texts),
+        ("Score", "score", cells.numbers),
+        ("95 % interval", "posterior", cells.intervals),
+        ("Images", "images", cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    ),
+)
+
+PICTURES = Sheet(
+    "images",
+    "Pictures",
+    (
+        ("Picture of", "term", cells.texts),
+        ("Probability of the first label", "first_score", cells.numbers),
+        ("Named", "names", cells.texts),
+        ("Said", "says", cells.texts),
+        ("Towards the stereotype, or the first", "towards", cells.numbers),
+        ("Image", "image", cells.texts),
+    ),
+)
+
+PICTURE_LOOKS = Sheet(
+    "looks",
+    "Looks at the evidence",
+    (
+        ("Pictures of each term", "per_term", cells.numbers),
+        ("Pictures", "images", cells.numbers),
+        ("Likeliest", "letter", cells.texts),
+    ),
+)
+
+
+def _of_pictures(part: Part) -> Iterator[Table | None]:
+    """Every table of an image classifier."""
+    held = parts.mapping(part, "lists")
+    lists = [{**parts.mapping(held, key), "list": title} for key, title in LISTS.items() if key in held]
+    if held:
+        lists.append({**parts.mapping(part, "score"), "list": "all but neutral"})
+    yield PICTURE_SCORES.read(lists)
+    terms = [{**row, "list": LISTS.get(parts.text(row, "list") or "", "")} for row in farthest_terms(part)]
+    yield PICTURE_TERMS.read(terms)
+    every = parts.objects(part, "images")
+    shown = every[:: max(1, len(every) // MOST_PAIRS)][:MOST_PAIRS]
+    table = PICTURES.read(shown)
+    yield None if table is None else Table(table.title + _of(shown, every), table.columns, table.rows)
+    yield PICTURE_LOOKS.read(parts.objects(part, "looks"))
+    yield _answers_in_words(part)
+    yield _drawing(part)
+
+
+def _answers_in_words(part: Part) -> Table:
+    """What the answers named, and what the order of the labels changed."""
+    titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
+    titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
+    named = parts.numbers(part.get("named"))
+    rows = [(title, cells.number(named[key])) for key, title in titles.items() if key in named]
+    orders = parts.numbers(part.get("orders"))
+    rows += [
+        (title, cells.number(orders[key]))
+        for key, title in (("both", "shown in both orders"), ("changed", "of these, changed with the order"))
+        if key in orders
+    ]
+    return Table("What the answers named", ("Answers", "Pictures"), tuple(rows))
+
+
+def _drawing(part: Part) -> Table:
+    """What became of the prompts to an author, and of pictures that were of no use."""
+    held = parts.mapping(part, "drawing")
+    rows = [
+        (title, cells.number(number))
+        for key, title in (("wanted", "wanted"), ("asked", "prompts"), ("drawn", "drawn and of use"))
+        if (number := parts.number(held, key)) is not None
+    ]
+    rows += [(f"not used: {cause(why)}", cells.number(n)) for why, n in parts.numbers(held.get("refused")).items()]
+    rows += [(f"failed: {cause(why)}", cells.number(n)) for why, n in parts.numbers(held.get("failed")).items()]
+    kept = parts.numbers(part.get("refused"))
+    rows += [(f"kept but not used: {cause(why)}", cells.number(n)) for why, n in kept.items()]
+    return Table("Where the pictures come from", ("Pictures", "Number"), tuple(rows))
+
+
 # ---------------------------------------------------------------------------- words
 def _coverage(part: Part) -> Table:
     """Which words could be used."""
@@ -337,3 +619,17 @@ def read_looks(aggregation: Part) -> Table | None:
         alone = [str(letter) for letter in letters.values() if letter is not None] if len(letters) == 1 else said
         rows.append((str(parts.count(look, "profiles") or cells.ABSENT), listed(alone) or NOT_MEASURED))
     return Table("Looks at the evidence", ("Profiles", "Likeliest"), tuple(rows)) if rows else None
+
+
+def read_model_score(aggregation: Part) -> Table | None:
+    """Read P4's score of a model over all specifications, where there are several."""
+    held = parts.mapping(aggregation, "model")
+    biases = parts.numbers(held.get("by_bias"))
+    if len(biases) < 2:
+        return None
+    rows = [(visible(name), f"{score:.3f}") for name, score in biases.items()]
+    whole = parts.number(held, "over_terms")
+    ends = cells.interval(held, "posterior")
+    rows += [("all, every term alike (P4)", cells.ABSENT if whole is None else f"{whole:.3f}")]
+    rows += [] if ends is None else [("all, by the hierarchy", ends)]
+    return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))

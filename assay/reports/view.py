@@ -21,7 +21,10 @@ BALANCED: Steps = ("balanced input", "one-sided input")
 STEPS: Mapping[str, Steps] = {
     "alternation": ("a changed attribute", "tied content"),
     "forced-choice": ("neutral control words", "concepts"),
+    "stimulus-sampling": ("content alike", "tied content"),
     "association": ("control words", "stereotypes"),
+    "stereotype-score": ("neutral attributes", "stereotypes"),
+    "visual-stereotype": ("neutral pictures", "pictures of stereotypes"),
 }
 """What methods show whose steps have names of their own."""
 
@@ -160,11 +163,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class Point:
-    """A dot of a scatter."""
+    """A dot of a scatter; `kind` is its place in the scatter's `kinds`."""
 
     label: str
     x: float
     y: float
+    kind: int = 0
 
 
 @dataclass(frozen=True)
@@ -177,6 +181,8 @@ class Scatter:
         Of the line through the dots.
     level : float or None
         A height that takes no side.
+    kinds : tuple of str
+        What dots are of, two at most; empty where they are all of one kind.
     """
 
     title: str
@@ -187,6 +193,7 @@ class Scatter:
     slope: float | None = None
     intercept: float | None = None
     level: float | None = None
+    kinds: tuple[str, ...] = ()
 
 
 Picture = Forest | Strip | Lines | Scatter

@@ -35,6 +35,7 @@ Vectors and choices (P1, P2)
 `two_afc`              where an observer of vectors cannot tell: the point of equality
 `psychometric`         the curve of real choices, on a refined grid
 `choice_effects`       the two effects of forced choice, drawn
+`population`           mean and spread of points that are each known with an error of their own
 `correlation`          how two numbers of the same words go together
 `hierarchy`            posterior of cosine distances under P2's hierarchy, drawn exactly
 `collapsed`            its cells, with their means integrated out

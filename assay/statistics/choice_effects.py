@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
+from assay.model import Interval
+from assay.statistics.intervals import interval_of, size_interval
+from assay.statistics.population import Margin, draw_population
 
 DRAWS = 4000
 
@@ -22,17 +26,28 @@ class ChoiceEffects:
 
     Attributes
     ----------
-    step_1, step_2 : ndarray, shape (draws,)
-        ``|mean PSE of controls - 1/2|``, and the spread (sd over words) of concepts beyond that of controls.
+    lean : ndarray, shape (draws,)
+        ``mean PSE of controls - 1/2``, with its sign; its size is the effect of step 1.
+    step_2 : ndarray, shape (draws,)
+        Spread (sd over words) of concepts beyond that of controls, 0 where it is not beyond.
     control_mean, control_spread, concept_spread : float
         Of the points themselves, over words, after taking means over replicates.
     """
 
-    step_1: NDArray[np.float64]
+    lean: NDArray[np.float64]
     step_2: NDArray[np.float64]
     control_mean: float
     control_spread: float
     concept_spread: float
+
+    @property
+    def step_1(self) -> NDArray[np.float64]:
+        """Draws of ``|mean PSE of controls - 1/2|``."""
+        return np.abs(self.lean)
+
+    def intervals(self) -> dict[str, Interval | None]:
+        """State both effects: the size of a lean that has a sign, and a spread that is cut off at 0."""
+        return {"step_1": size_interval(self.lean), "step_2": interval_of(self.step_2)}
 
 
 def choice_effects(
@@ -71,11 +86,11 @@ def choice_effects(
     concept_weights = rng.dirichlet(np.ones(concepts), draws)
     control_weights = rng.dirichlet(np.ones(words - concepts), draws)
     widened = [_of_a_mean(weights, rng) for weights in (*over, control_weights)]
-    lean = np.abs(np.einsum("dm,dp,dt,dw,mptw->d", *widened, points[..., concepts:], optimize=True) - 0.5)
+    lean = np.einsum("dm,dp,dt,dw,mptw->d", *widened, points[..., concepts:], optimize=True) - 0.5
     beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
     plain = points.mean(axis=(0, 1, 2))
     return ChoiceEffects(
-        step_1=lean,
+        lean=lean,
         step_2=np.sqrt(np.maximum(0.0, beyond)),
         control_mean=float(plain[concepts:].mean()),
         control_spread=float(plain[concepts:].std()),
@@ -112,20 +127,22 @@ def _variance(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDAr
 
 
 def trial_effects(
-    points: NDArray[np.float64], concepts: int, rng: np.random.Generator, least: int = 3
+    points: Sequence[Margin], concepts: int, rng: np.random.Generator, draws: int = DRAWS, least: int = 3
 ) -> ChoiceEffects:
     """Draw both effects from the posteriors of fitted curves, one for each word.
 
     Parameters
     ----------
-    points : ndarray, shape (draws, words)
-        Posterior draws of each word's point of subjective equality; the first `concepts` words are concepts.
+    points : sequence of Margin
+        Posterior of each word's point of subjective equality; the first `concepts` words are concepts.
     concepts : int
         How many of the words are concepts.
     rng : Generator
-        Draws the words' weights.
+        Source of the draws.
+    draws : int
+        Number of draws.
     least : int
-        Concepts, and controls, that there must be.
+        Concepts, and controls, that there must be; three or more.
 
     Raises
     ------
@@ -134,25 +151,18 @@ def trial_effects(
 
     Notes
     -----
-    A spread of draws holds the noise of the fits twice, once in where each posterior lies and once in the
-    draw from it, so twice the posterior variance is taken off. The mean of controls is drawn from where the
-    posteriors lie, which vary over words by as much as one mean is uncertain.
+    Concepts and controls are two normal populations. A spread of fitted points would hold the noise of the fits, and
+    taking their variance off would leave what is skewed in them: points near the last level lie outwards of the truth.
     """
-    draws, words = points.shape
-    for what, count in (("concepts", concepts), ("controls", words - concepts)):
+    for what, count in (("concepts", concepts), ("controls", len(points) - concepts)):
         if count < least:
             raise TooFewObservations(f"{count} {what} have a fitted curve; a spread over words needs {least}")
-    noise = points.var(axis=0)
-    parts = []
-    for held in (slice(0, concepts), slice(concepts, words)):
-        weights = rng.dirichlet(np.ones(points[:, held].shape[1]), draws)
-        parts.append((weights, _variance(points[:, held], weights) - 2 * weights @ noise[held]))
-    (_, of_concepts), (weights, of_controls) = parts
-    plain = points.mean(axis=0)
-    lean = np.abs(_of_a_mean(weights, rng) @ plain[concepts:] - 0.5)
+    of_concepts = draw_population(points[:concepts], rng, draws)
+    of_controls = draw_population(points[concepts:], rng, draws)
+    plain = np.array([one.mean for one in points])
     return ChoiceEffects(
-        step_1=lean,
-        step_2=np.sqrt(np.maximum(0.0, of_concepts - of_controls)),
+        lean=of_controls.mean - 0.5,
+        step_2=np.sqrt(np.maximum(0.0, of_concepts.sd**2 - of_controls.sd**2)),
         control_mean=float(plain[concepts:].mean()),
         control_spread=float(plain[concepts:].std()),
         concept_spread=float(plain[:concepts].std()),

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import NoTransition, OutOfBounds, TooFewObservations
 from assay.model import Interval
+from assay.statistics.population import Margin
 from assay.statistics.two_afc import JND_75
 
 FloatArray = NDArray[np.float64]
@@ -71,9 +72,10 @@ class PsychometricFit:
     pse_sd: float
     _grid: _Grid
 
-    def draw_pse(self, rng: np.random.Generator, draws: int) -> FloatArray:
-        """Draw points of subjective equality from the posterior, shape (draws,)."""
-        return self._grid.quantiles(0, rng.random(draws))
+    @property
+    def point(self) -> Margin:
+        """Posterior of the point of subjective equality, whatever the steepness and the lapses."""
+        return Margin(self._grid.edges[0], self._grid.margin(0))
 
 
 @dataclass(frozen=True)

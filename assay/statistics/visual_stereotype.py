@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
+from assay.model import Interval
 from assay.statistics.crossed import LEAST_CLUSTERS, mean_draws
 from assay.statistics.stereotype import StereotypeScore, prefer, score_choices
 
@@ -191,6 +193,29 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior:
     if np.ptp(scores) == 0:
         raise ZeroVariance(f"each of {len(scores)} images has the probability {scores[0]:g}, whatever it shows")
     return ImagesPosterior(float(scores.mean()), scores, of)
+
+
+def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
+    """Say how well the mean probability of one term is known, by Student's t over its images.
+
+    Parameters
+    ----------
+    by_image : array_like, shape (images,)
+        Of one generation term.
+    level : float
+        Of the interval.
+
+    Returns
+    -------
+    Interval or None
+        Within [0, 1]; ``None`` for fewer than two images, which say nothing of how images differ.
+    """
+    scores = np.asarray(by_image, dtype=float)
+    if scores.size < 2:
+        return None
+    mean, freedom = float(scores.mean()), scores.size - 1
+    away = float(stdtrit(freedom, (1 + level) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
+    return Interval(mean, max(0.0, mean - away), min(1.0, mean + away), level)
 
 
 def _checked(probabilities: ArrayLike, tied_to: ArrayLike) -> tuple[FloatArray, NDArray[np.int64]]:

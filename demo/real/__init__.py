@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from assay.errors import UnknownName
 from demo.predictors import Predictor
-from demo.real import adult, census, lexicons, word_vectors
+from demo.real import adult, census, lexicons, ngram, word_vectors
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 """Where public data are looked for by default: beside the checkout."""
@@ -50,6 +50,7 @@ REAL: Mapping[str, Real] = MappingProxyType(
             Real("census-wage", census.SUMMARY, census.load),
             Real("adult-income", adult.SUMMARY, adult.load),
             Real("google-news", word_vectors.SUMMARY, word_vectors.load),
+            Real(ngram.NAME, ngram.SUMMARY, lambda _: ngram.load()),
         )
     }
 )

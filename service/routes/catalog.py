@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import TypeAdapter
 
 from assay.catalog import attribute, attributes
-from assay.methods import METHODS, AnyMethod, method_name
+from assay.methods import AnyMethod, every_method, method_name
 from service.context import Here
 from service.problems import Problem
 from service.schemas.catalog import (
@@ -29,15 +29,15 @@ router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 @router.get("/methods", operation_id="listMethods")
 async def list_methods() -> MethodList:
     """List the ways to look for bias."""
-    return MethodList(items=[_summary(kind) for kind in METHODS])
+    return MethodList(items=[_summary(kind) for kind in every_method()])
 
 
 @router.get("/methods/{name}", operation_id="getMethod")
 async def get_method(name: str) -> MethodView:
     """Read a method's fields, as the JSON Schema of a request's `experiment`, and its defaults."""
-    kind = next((one for one in METHODS if method_name(one) == name), None)
+    kind = next((one for one in every_method() if method_name(one) == name), None)
     if kind is None:
-        known = ", ".join(method_name(one) for one in METHODS)
+        known = ", ".join(method_name(one) for one in every_method())
         raise Problem("not-found", f"no method is called {name[:80]!r}; known: {known}")
     example = parse_method({"method": name, "attribute": "gender"})
     return MethodView(

@@ -13,12 +13,13 @@ from starlette.exceptions import HTTPException
 
 from service.answer import Answer
 from service.auth import Reader, Writer
+from service.called import resolve_target
 from service.callers import Caller
 from service.conditional import none_match
 from service.context import Here, Service
 from service.examples import RATING_REQUESTS
 from service.idempotency import Repeat, Repeatable, keep
-from service.orders import Order, Placed, place, rating_order, resolve_target
+from service.orders import Order, Placed, place, rating_order
 from service.pagination import Page, PageQuery, link_next, open_cursor
 from service.prefer import Wait
 from service.problems import base_url, not_found

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
 import assay
-from assay.methods import METHODS, method_name
+from assay.methods import every_method, method_name
 from assay.verdict import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from service.auth import Reader
 from service.context import Here
@@ -73,7 +73,7 @@ async def get_info(here: Here) -> InfoView:
         version=assay.__version__,
         methodology=Methodology(version=METHODOLOGY_VERSION, digest=METHODOLOGY_DIGEST),
         keys_needed=here.settings.keys_required,
-        methods=[method_name(kind) for kind in METHODS],
+        methods=[method_name(kind) for kind in every_method()],
         protocols=[one.name for one in here.desk.protocols()],
         report_formats=report_formats(),
         documentation="/docs",

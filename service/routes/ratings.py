@@ -20,6 +20,7 @@ from service.records import ledger_csv
 from service.reports import report
 from service.schemas.comparisons import ComparisonQuery, ComparisonView
 from service.schemas.ratings import RatingList, RatingQuery, RatingView
+from service.sentence_table import sentence_table
 from service.strict_json import StrictRoute, json_response
 from store import ratings
 from store.ratings import StoredRating
@@ -101,6 +102,15 @@ async def download_evidence(rating: FoundRating, here: Here) -> Response:
     ledger = ledger_csv(here.database, rating.job_id)
     ledger.headers.update(dated(rating))
     return ledger
+
+
+@router.get("/{rating_id}/sentences.csv", response_class=Response, operation_id="downloadSentencesCsv")
+async def download_sentences(rating: FoundRating) -> Response:
+    """Download what a language model preferred: a row for each sentence and its counterpart.
+
+    Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run begin with `'`.
+    """
+    return sentence_table(rating, dated(rating))
 
 
 @router.get("/{rating_id}/comparison", response_model=ComparisonView, operation_id="compareRatings")

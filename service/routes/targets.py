@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
 from service.answer import Answer
 from service.auth import Reader, TargetWriter
+from service.called import OrderedTarget, check_target, of_saved, open_secret, with_described_links
 from service.chains import with_links
 from service.conditional import none_match
 from service.context import Here, Service
@@ -15,14 +16,7 @@ from service.errors import located
 from service.examples import TARGETS
 from service.filling import check_uploaded
 from service.idempotency import Repeat, once
-from service.orders import (
-    OrderedTarget,
-    check_target,
-    of_saved,
-    open_secret,
-    probe_order,
-    with_described_links,
-)
+from service.orders import probe_order
 from service.pagination import Page, PageQuery, link_next
 from service.prefer import Wait
 from service.problems import not_found

@@ -35,6 +35,9 @@ class RatingRequest(Asked):
     """The service to be rated: described in full, or the id of a saved one."""
     experiment: AnyMethod
     """How to look for bias; `/v1/methods` lists the methods and their fields."""
+    author: AnyTarget | None = None
+    """A second service, that writes or draws what the first is asked about; only where the experiment has something
+    made. Its key is kept with a saved target."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     """Decides everything random. The same request, seed and replies give the same rating, bit for bit."""
     max_age_s: Annotated[int, Field(ge=0, le=TEN_YEARS_S)] | None = 0
@@ -65,7 +68,7 @@ class JobView(Told):
     """A job and how far it has come."""
 
     id: str
-    kind: Literal["rating", "probe", "rerate", "challenge"]
+    kind: Literal["rating", "probe", "rerate", "challenge", "writing"]
     status: Status
     stage: str
     """What it is doing, in a word."""
@@ -91,16 +94,18 @@ class JobView(Told):
     target: dict[str, Any]
     """The target as it was when the job was made, without its secret."""
     target_id: str | None
+    author: dict[str, Any] | None
+    """The service that writes or draws what the target is asked about; null where nothing is made."""
     experiment: dict[str, Any] | None
     """The full specification, with defaults filled in; null for a probe. Of a re-rating which rating and version, of
-    a challenge which domain."""
+    a challenge which domain, of writing what is wanted for which corpus."""
     seed: int
     visibility: Visibility
     max_calls: int
     callback_url: str | None
     rating: RatingLink | None
     result: Any
-    """What a probe, a re-rating or a challenge found; null for a rating."""
+    """What a probe, a re-rating or a challenge found, or what was written; null for a rating."""
     error: dict[str, Any] | None
     """Why it failed: a problem document."""
     links: dict[str, str]
@@ -136,6 +141,7 @@ class JobView(Told):
             deadline_at=instant(job.deadline_at),
             target=job.target,
             target_id=job.target_id,
+            author=job.author,
             experiment=job.experiment,
             seed=job.seed,
             visibility=job.visibility,

@@ -96,6 +96,10 @@ class RatingView(Told):
     method: str
     attribute: str
     target: RatedTarget
+    author: RatedTarget | None = None
+    """The service that wrote or drew what the other was asked about; null where none did."""
+    hosts: list[str] = Field(default_factory=list)
+    """Every host that the experiment's questions went to."""
     components: list[ComponentView]
     published: dict[str, str | None]
     """The letters that the published decision rules give to the same replies."""

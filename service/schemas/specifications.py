@@ -8,12 +8,14 @@ from langcodes import standardize_tag, tag_is_valid
 from pydantic import AfterValidator, Field
 
 from assay.catalog.choices import AssociationWords, ChoiceWords, Specification
+from assay.catalog.stereotypes import StereotypeWords
+from assay.catalog.visuals import VisualWords
 from assay.errors import SpecificationError
 from service.pagination import PageQuery
 from service.schemas.values import Asked, Instant, Told, instant
 from store.specifications import StoredSpecification
 
-SpecificationKind = Literal["choices", "association"]
+SpecificationKind = Literal["choices", "association", "stereotype", "visual"]
 
 
 def check_language(tag: str) -> str:
@@ -58,10 +60,25 @@ class AssociationRequest(_SpecificationRequest):
     words: AssociationWords
 
 
-SpecificationRequest = Annotated[ChoicesRequest | AssociationRequest, Field(discriminator="kind")]
+class StereotypeRequest(_SpecificationRequest):
+    """Words for a stereotype score: two groups, what is said of either, and what is said of neither."""
+
+    kind: Literal["stereotype"]
+    words: StereotypeWords
 
 
-def as_specification(asked: ChoicesRequest | AssociationRequest) -> Specification:
+class VisualRequest(_SpecificationRequest):
+    """Words for a visual stereotype: two labels, and what pictures are of that go with either or with neither."""
+
+    kind: Literal["visual"]
+    words: VisualWords
+
+
+AnyRequest = ChoicesRequest | AssociationRequest | StereotypeRequest | VisualRequest
+SpecificationRequest = Annotated[AnyRequest, Field(discriminator="kind")]
+
+
+def as_specification(asked: AnyRequest) -> Specification:
     """Build what methods use from a request."""
     return Specification(asked.name, asked.title, asked.kind, asked.language, asked.citation, asked.words)
 

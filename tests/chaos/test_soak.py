@@ -10,7 +10,7 @@ import pytest
 
 from proving.target import request
 
-SECONDS = {"short": 25, "long": 600}
+SECONDS = {"short": 15, "long": 600}
 MOST_GROWN_MB, MOST_MORE_FDS = 16, 8
 
 

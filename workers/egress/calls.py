@@ -134,7 +134,7 @@ class Egress:
     ) -> None:
         self.allow, self.scraping, self.library = tuple(allow), scraping, library
         self.transport = GuardedTransport(allow, response_cap=response_cap, resolve=resolve, dial=dial, trust=trust)
-        self._now = now
+        self._now, self._cap = now, response_cap
 
     async def __aenter__(self) -> Self:
         return self
@@ -151,6 +151,7 @@ class Egress:
         content: bytes = b"",
         timeout_s: float,
         retriable: Container[int] = RETRIABLE_STATUSES,
+        room: int = 0,
     ) -> Response:
         """Make one call. Redirects, cookies, proxies and the environment play no part in it.
 
@@ -162,6 +163,8 @@ class Egress:
             Deadline for everything from resolving the name to the last byte.
         retriable : container of int
             Statuses after which asking again may help.
+        room : int
+            Bytes of body that this answer may need, where that is more than the cap on all of them.
 
         Raises
         ------
@@ -175,7 +178,8 @@ class Egress:
             raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
         try:
             async with asyncio.timeout(timeout_s):
-                received = await self.transport.ask(place, method, address.target, written, content)
+                cap = max(room, self._cap)
+                received = await self.transport.ask(place, method, address.target, written, content, cap)
         except TimeoutError:
             raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
         response = Response(received.status, received.headers, received.body, str(place))

@@ -49,7 +49,7 @@ class Connection(asyncio.Protocol):
     name : str
         Host (and port) for messages.
     response_cap : int
-        Most bytes of body that are read.
+        Most bytes of body that are read, unless a request says otherwise.
     whole : bool
         Whether an answer that is longer is refused, or else cut there and taken for what it is.
 
@@ -63,7 +63,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, name: str, response_cap: int, *, whole: bool = True) -> None:
         self.reusable, self.idle_since = False, 0.0
-        self._name, self._cap, self._whole = name, response_cap, whole
+        self._name, self._usual_cap, self._cap, self._whole = name, response_cap, response_cap, whole
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEADER_CAP)
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[Received] | None = None
@@ -71,8 +71,8 @@ class Connection(asyncio.Protocol):
         self._body = bytearray()
         self._heard = 0
 
-    async def exchange(self, request: h11.Request, body: bytes) -> Received:
-        """Send a request and wait for its whole answer.
+    async def exchange(self, request: h11.Request, body: bytes, cap: int | None = None) -> Received:
+        """Send a request and wait for its whole answer, of at most `cap` bytes if that is given.
 
         Raises
         ------
@@ -88,6 +88,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None or self._transport.is_closing():
             raise ClosedUnheard
         self.reusable, self._heard, self._head, self._body = False, 0, None, bytearray()
+        self._cap = self._usual_cap if cap is None else cap
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(b"".join(wire))
         try:

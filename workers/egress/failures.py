@@ -45,6 +45,16 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "declined": Code("the service chose not to answer this question", False),
         "cut-short": Code("the service says that it stopped before the end", False),
         "missing-word": Code("the embedding has no vector for the text, nor for each of its words", False),
+        "no-echo": Code("the tokens of the prompt did not come back with their log-probabilities", False),
+        "unknown-word": Code("the masked model does not know the word as one token", False),
+        "no-choice": Code("the answer was none of the letters of the options", False),
+        "unknown-label": Code("an image's labels were other ones than those asked about, or not all of them", False),
+        "image-gone": Code("the question is about an image that is not kept, or no longer shared", False),
+        "image-elsewhere": Code("the author gave an image's address instead of the image", False),
+        "not-an-image": Code("what was drawn is no PNG, JPEG, WebP or GIF", False),
+        "damaged-image": Code("what was drawn cannot be read to its end", False),
+        "image-too-large": Code("what was drawn has too many bytes or pixels", False),
+        "moving-image": Code("what was drawn is several pictures, one after the other", False),
         "unsupported": Code("the service, the language or the text cannot be used this way", False),
     }
 )

@@ -56,7 +56,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     allow : sequence of network
         What the operator allows beside public addresses.
     response_cap : int
-        Most bytes of body that are read.
+        Most bytes of body that are read, unless a request says otherwise.
     whole : bool
         Whether an answer that is longer is refused, or else cut there and taken for what it is.
     resolve, dial : callable
@@ -96,7 +96,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         body = await request.aread()
         return await self.ask(place, request.method, request.url.raw_path, request.headers.raw, body)
 
-    async def ask(self, place: Place, method: str, target: bytes, headers: HeaderList, body: bytes) -> Received:
+    async def ask(
+        self, place: Place, method: str, target: bytes, headers: HeaderList, body: bytes, cap: int | None = None
+    ) -> Received:
         """Send a request that is already in its parts; `headers` must hold ``Host`` and the body's length.
 
         This is the way of every call to a target: an `httpx.Request` costs more than sending it.
@@ -107,10 +109,10 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         connection = self._reuse(place)
         if connection is not None:
             with contextlib.suppress(ClosedUnheard):  # closed while it rested: once more, on a new one
-                return await self._exchange(place, connection, plain, body)
+                return await self._exchange(place, connection, plain, body, cap)
         connection = await self._connect(place)
         try:
-            return await self._exchange(place, connection, plain, body)
+            return await self._exchange(place, connection, plain, body, cap)
         except ClosedUnheard:
             raise CallFailed("truncated", f"{place} closed the connection without an answer") from None
 
@@ -122,8 +124,10 @@ class GuardedTransport(httpx.AsyncBaseTransport):
                 connection.abort()
         await asyncio.sleep(0)  # sockets are closed by the loop's next turn
 
-    async def _exchange(self, place: Place, connection: Connection, request: h11.Request, body: bytes) -> Received:
-        received = await connection.exchange(request, body)
+    async def _exchange(
+        self, place: Place, connection: Connection, request: h11.Request, body: bytes, cap: int | None
+    ) -> Received:
+        received = await connection.exchange(request, body, cap)
         if connection.reusable:
             self._kept.setdefault(place, []).append(connection)
         return received

@@ -21,19 +21,26 @@ from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.apertium import Apertium
 from workers.targets.azure import Azure
 from workers.targets.chain import Chain, ChainSettings, Link, fields_of, tightened
+from workers.targets.chat_images import ChatLooker
 from workers.targets.custom import Custom
+from workers.targets.custom_images import CustomLooker
 from workers.targets.deep_translator import DeepTranslator
 from workers.targets.deepl import DeepL
 from workers.targets.google import Google
+from workers.targets.hf_images import HfImages
 from workers.targets.hf_inference import HfInference
+from workers.targets.hf_language import HfLanguageModel
 from workers.targets.kserve import Kserve
 from workers.targets.libretranslate import LibreTranslate
 from workers.targets.mlflow import Mlflow
-from workers.targets.ollama import Ollama
-from workers.targets.openai_chat import OpenAIChat
+from workers.targets.ollama import Ollama, OllamaModel
+from workers.targets.openai_chat import ChatModel, OpenAIChat
+from workers.targets.openai_completions import OpenAICompletions
 from workers.targets.openai_embeddings import OpenAIEmbeddings
+from workers.targets.openai_images import OpenAIImages
 from workers.targets.settings import TargetSettings, read_fields, settings_schema
 from workers.targets.tei import Tei
+from workers.targets.tgi import Tgi
 from workers.targets.uploaded import Uploaded
 
 PROTOCOLS: tuple[type[Adapter], ...] = (
@@ -44,9 +51,12 @@ PROTOCOLS: tuple[type[Adapter], ...] = (
     Azure,
     OpenAIChat,
     DeepTranslator,
+    OpenAICompletions,
     OpenAIEmbeddings,
+    OpenAIImages,
     HfInference,
     Tei,
+    Tgi,
     Ollama,
     Kserve,
     Mlflow,
@@ -55,6 +65,16 @@ PROTOCOLS: tuple[type[Adapter], ...] = (
     Chain,
 )
 """The one list of protocols."""
+
+BY_KIND: Mapping[tuple[str, Kind], Any] = {
+    (OpenAIChat.protocol, Kind.LANGUAGE_MODEL): ChatModel,
+    (Ollama.protocol, Kind.LANGUAGE_MODEL): OllamaModel,
+    (HfInference.protocol, Kind.LANGUAGE_MODEL): HfLanguageModel,
+    (OpenAIChat.protocol, Kind.IMAGE_CLASSIFIER): ChatLooker,
+    (HfInference.protocol, Kind.IMAGE_CLASSIFIER): HfImages,
+    (Custom.protocol, Kind.IMAGE_CLASSIFIER): CustomLooker,
+}
+"""What speaks a protocol of the list to services of one kind, where that is a class of its own."""
 
 ENTRY_POINTS = "assay.protocols"
 
@@ -262,7 +282,7 @@ def connect(target: Target, egress: Egress) -> Adapter:
     if made is Chain:
         links = [connect(_link_target(link, target.link_secrets), egress) for link in settings.links]
         return Chain(target, settings, links)
-    adapter: Adapter = made(target, settings, egress)
+    adapter: Adapter = BY_KIND.get((target.protocol, target.kind), made)(target, settings, egress)
     return adapter
 
 

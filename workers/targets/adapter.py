@@ -9,7 +9,21 @@ from typing import Annotated, Any, ClassVar, Protocol, TypeVar, cast
 from annotated_types import Ge, Gt, Le
 
 from assay.bounds import check_bounds
-from assay.model import Ask, Classify, Embed, Kind, Regress, Reply, Translate
+from assay.model import (
+    Ask,
+    Choose,
+    Classify,
+    Draw,
+    Embed,
+    Fill,
+    Kind,
+    Look,
+    Regress,
+    Reply,
+    Score,
+    Translate,
+    Write,
+)
 from workers.egress import CallFailed
 
 A = TypeVar("A", bound=Ask)
@@ -17,13 +31,18 @@ A = TypeVar("A", bound=Ask)
 Prediction = Classify | Regress | Embed
 """A question that is answered with a class, a number or a vector."""
 
-QUESTIONS: Mapping[Kind, type[Ask]] = {
-    Kind.TRANSLATOR: Translate,
-    Kind.CLASSIFIER: Classify,
-    Kind.REGRESSOR: Regress,
-    Kind.EMBEDDER: Embed,
+Worded = Score | Fill | Choose | Write
+"""A question to a language model: how probable are words, which option is right, or to write."""
+
+QUESTIONS: Mapping[Kind, tuple[type[Ask], ...]] = {
+    Kind.TRANSLATOR: (Translate,),
+    Kind.CLASSIFIER: (Classify,),
+    Kind.REGRESSOR: (Regress,),
+    Kind.EMBEDDER: (Embed,),
+    Kind.LANGUAGE_MODEL: (Score, Fill, Choose, Write, Draw),
+    Kind.IMAGE_CLASSIFIER: (Look,),
 }
-"""The question each kind of service is asked."""
+"""The questions each kind of service is asked. Which of them it can answer depends on its protocol, too."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +176,8 @@ def group_of(ask: Ask) -> Hashable:
     """Say which questions may share a call: those of one kind that are put in the same form.
 
     Translations share their pair of languages, records the names of their cells and their order,
-    texts to be embedded their model.
+    texts to be embedded their model, images their labels and the question about them, and what is
+    to be written or drawn its number, which is the seed of a call.
     """
     match ask:
         case Translate(source=source, target=target):
@@ -166,19 +186,24 @@ def group_of(ask: Ask) -> Hashable:
             return (ask.asks, tuple(name for name, _ in record))
         case Embed(model=model):
             return (ask.asks, model)
+        case Look(labels=labels, question=question):
+            return (ask.asks, labels, question)
+        case Write(number=number) | Draw(number=number):
+            return (ask.asks, number)
         case _:
             return (ask.asks, None)
 
 
-def questions_for(question: type[A], asks: Sequence[Ask]) -> Sequence[A]:
-    """Make sure that every question is of the one kind a target can be asked.
+def questions_for(questions: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequence[A]:
+    """Make sure that every question is of the kinds a target can be asked.
 
     Raises
     ------
     CallFailed
-        ``unsupported``, naming both kinds.
+        ``unsupported``, naming all kinds.
     """
     for ask in asks:
-        if not isinstance(ask, question):
-            raise CallFailed("unsupported", f"this target can be asked to {question.asks}, not to {ask.asks}")
+        if not isinstance(ask, questions):
+            offered = ", ".join(each.asks for each in questions)
+            raise CallFailed("unsupported", f"this target can be asked to {offered}, not to {ask.asks}")
     return cast("Sequence[A]", asks)

@@ -63,6 +63,9 @@ class Capability:
         Numbers of an embedder's vectors.
     labels : tuple of str or None
         A classifier's labels, as far as they were seen.
+    rungs : tuple of str or None
+        The ways in which a language model can be asked, the best first: ``score``, ``fill``, ``choose``; an author's is
+        ``write`` or ``draw``.
     """
 
     adapter: Adapter
@@ -77,6 +80,7 @@ class Capability:
     calls: int
     dimensions: int | None = None
     labels: tuple[str, ...] | None = None
+    rungs: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Write what was found, without the adapter."""
@@ -90,8 +94,8 @@ class TargetUnfit(Exception):
     ----------
     code : str
         What is wrong: ``unsupported-language``, ``empty`` or ``truncates`` (translators); ``constant``,
-        ``vector-length`` or ``label-set`` (others); ``out-of-order``, ``wrong-count``, or the code of a
-        failed call.
+        ``vector-length`` or ``label-set`` (others); ``unsupported`` or ``no-echo`` (language models);
+        ``out-of-order``, ``wrong-count``, or the code of a failed call.
     message : str
         What was seen.
     hint : str

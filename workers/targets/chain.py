@@ -168,7 +168,7 @@ class Chain:
     def __init__(self, target: Target, settings: ChainSettings, links: Sequence[Adapter]) -> None:
         self.target, self.settings = target, settings
         self._links = tuple(links)
-        self._question = QUESTIONS[target.kind]
+        self._questions = QUESTIONS[target.kind]
         self.batch_limit = min(each.batch_limit for each in links)
 
     def group_key(self, ask: Ask) -> Hashable:
@@ -179,7 +179,7 @@ class Chain:
         """Put questions through all links; see `Adapter.answer`."""
         if not asks:
             return []
-        mine = questions_for(self._question, asks)
+        mine = questions_for(self._questions, asks)
         try:
             async with asyncio.timeout(self.target.limits.timeout_s):
                 return await self._pass_on(mine, idempotency_key)

@@ -12,12 +12,14 @@ from jmespath.exceptions import JMESPathError
 
 from assay.model import Ask, Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress, Response
-from workers.targets.adapter import Target
+from workers.targets.adapter import Prediction, Target, Worded
+from workers.targets.custom_language import accept_declared, asked_of, prompts_in
 from workers.targets.custom_settings import CustomSettings
 from workers.targets.http_adapter import HttpAdapter, Request, listed, post_form, post_json
 from workers.targets.http_predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
 from workers.targets.http_translator import accept_text, texts_of
-from workers.targets.templates import fill, fill_text
+from workers.targets.language_model import why_unasked
+from workers.targets.templates import fill, fill_text, placeholders
 from workers.targets.tongue_codes import three_letters
 
 MISFITS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -29,7 +31,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
     protocol: ClassVar[str] = "custom"
     summary: ClassVar[str] = "Any HTTP interface, declared in the settings"
-    kinds: ClassVar[frozenset[Kind]] = PREDICTED | {Kind.TRANSLATOR}
+    kinds: ClassVar[frozenset[Kind]] = PREDICTED | {Kind.TRANSLATOR, Kind.LANGUAGE_MODEL, Kind.IMAGE_CLASSIFIER}
     settings_type: ClassVar[type] = CustomSettings
     notes: ClassVar[tuple[str, ...]] = (
         "settings are public; the key belongs in the target's secret",
@@ -41,6 +43,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         self.batch_limit = settings.batch_maximum if settings.batch == "array" else 1
         self.retriable: Container[int] = frozenset(settings.retriable_statuses)
         self._output = jmespath.compile(settings.output)
+        self._numeric = target.kind is Kind.REGRESSOR or (
+            target.kind is Kind.LANGUAGE_MODEL and settings.answer == "log-probability"
+        )
 
     def code(self, language: str) -> str:
         """Spell a language in the declared style."""
@@ -52,8 +57,10 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return f"{self.target.base_url.rstrip('/') if path[:1] == '/' else self.target.base_url}{path}"
 
     def _refuse(self, ask: Ask) -> Failure | None:
-        records = self.settings.about_records
-        return None if isinstance(ask, Translate) else why_not(ask, texts=not records, records=records)
+        if isinstance(ask, Prediction):
+            records = self.settings.about_records
+            return why_not(ask, texts=not records, records=records)
+        return None if isinstance(ask, Translate) else why_unasked(ask, asked_of(self.settings))
 
     def _ask_for(self, asks: Sequence[Ask]) -> Request:
         settings, values = self.settings, self._values(asks)
@@ -62,7 +69,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             {name: fill_text(value, values) for name, value in settings.query.items()},
             fill(settings.body, values),
         )
-        in_path = {name: quote(str(value), safe="", errors="replace") for name, value in values.items()}
+        in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
             path += f"?{urlencode(query, errors='replace')}"
@@ -78,7 +85,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             first = translations[0]
             words = {"source": self.code(first.source), "target": self.code(first.target)}
             return {**words, "text": first.text, "texts": [ask.text for ask in translations]}
-        predictions = [ask for ask in asks if not isinstance(ask, Translate)]
+        if prompts := prompts_in([ask for ask in asks if isinstance(ask, Worded)], self.settings):
+            return {"text": prompts[0], "texts": prompts}
+        predictions = [ask for ask in asks if isinstance(ask, Prediction)]
         texts, rows = texts_in(predictions), rows_in(predictions)
         return {"text": texts[0], "texts": texts} if texts else {"row": rows[0], "rows": rows}
 
@@ -101,7 +110,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         place = response.place
         translating = self.target.kind is Kind.TRANSLATOR
         if self.settings.response == "text":
-            said: Any = [response.text.strip() if translating else bare(response.text.strip(), self.target.kind)]
+            said: Any = [response.text.strip() if translating else bare(response.text.strip(), self._numeric)]
             return texts_of(said, len(asks), place=place) if translating else said
         body = json_of(response)
         try:
@@ -116,12 +125,16 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
     def _accept(self, said: Any, ask: Ask, place: str) -> Reply:
         if isinstance(ask, Translate):
             return accept_text(said, ask, place)
-        return accept_prediction(said, ask, self.settings.labels, place)
+        if isinstance(ask, Worded):
+            return accept_declared(said, ask, place)
+        if isinstance(ask, Prediction):
+            return accept_prediction(said, ask, self.settings.labels, place)
+        raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
 
-def bare(text: str, kind: Kind) -> Any:
-    """Read a body that is no JSON: the number of a regressor; any other text is left as it is."""
-    if kind is Kind.REGRESSOR:
+def bare(text: str, numeric: bool) -> Any:
+    """Read a body that is no JSON: a number where one is due; any other text is left as it is."""
+    if numeric:
         with contextlib.suppress(ValueError):
             return float(text)
     return text

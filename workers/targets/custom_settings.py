@@ -14,6 +14,7 @@ from jmespath.exceptions import JMESPathError
 from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.egress import RETRIABLE_STATUSES
+from workers.targets.language_model import LanguageModelSettings
 from workers.targets.settings import PredictorSettings, TranslatorSettings
 from workers.targets.templates import check_placeholders, placeholders, standing_alone
 
@@ -28,21 +29,29 @@ _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "
 WORDS = ("source", "target")
 """Placeholders that only translators have."""
 
+PICTURED = ("image_b64", "media_type", "labels", "question")
+"""Placeholders that only image classifiers have."""
+
 Text = Annotated[str, MaxLen(4000)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomSettings(TranslatorSettings, PredictorSettings):
+class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSettings):
     """A service's interface. A question goes where ``{text}``, ``{texts}``, ``{row}`` or ``{rows}`` stands.
 
-    ``{source}`` and ``{target}`` are a translator's languages. Settings are public; a key belongs in
-    the target's secret and is placed by `auth`.
+    ``{source}`` and ``{target}`` are a translator's languages. An image classifier's image goes, in base64, where
+    ``{image_b64}`` stands, and with it may ``{media_type}``, ``{question}`` and ``"{labels}"``, a list. Settings are
+    public; a key belongs in the target's secret and is placed by `auth`.
     """
 
     output: Annotated[str, MinLen(1), MaxLen(500)] = "@"
     """JMESPath to the answer, or with ``batch: array`` to the list of answers: a translator's text, a regressor's
     number, an embedder's vector; a classifier's label, its probabilities (by label, or in the order of labels), or
-    both as {label: …, scores: …}."""
+    both as {label: …, scores: …}; an image classifier's probabilities in the same forms, or its text; a language
+    model's text or log-probability, as `answer` says."""
+    answer: Literal["text", "log-probability"] = "text"
+    """Language models: what `output` leads to. ``text``: what the model wrote, where {text} is a prompt.
+    ``log-probability``: how probable {text} is to it, in nats: a number, or the list of its tokens' numbers."""
     method: Literal["POST", "GET", "PUT"] = "POST"
     """GET sends no body."""
     path: Annotated[str, MaxLen(1000)] = ""
@@ -78,6 +87,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings):
         super().__post_init__()
         self._check_output()
         self._check_places()
+        self._check_labels()
         self._check_headers()
         self._check_auth()
 
@@ -92,10 +102,18 @@ class CustomSettings(TranslatorSettings, PredictorSettings):
         super().check_kind(kind)
         used = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
         strange = used & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
-        if kind in {Kind.TRANSLATOR, Kind.EMBEDDER}:
+        if kind in {Kind.TRANSLATOR, Kind.EMBEDDER, Kind.LANGUAGE_MODEL}:
             strange |= used & {"row", "rows"}
+        if kind is Kind.IMAGE_CLASSIFIER:
+            strange |= used & {"text", "texts", "row", "rows"}
+        else:
+            strange |= used & set(PICTURED)
         if strange:
             raise SpecificationError(f"{{{min(strange)}}} means nothing to a service of kind {kind}", "settings.body")
+        if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":
+            raise SpecificationError("a call carries one image: set batch to none", "settings.batch")
+        if kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used:
+            raise SpecificationError("nowhere is {image_b64} to be found, so no image would be sent", "settings.body")
 
     @property
     def about_records(self) -> bool:
@@ -121,8 +139,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings):
         if self.body is not None:
             if self.method == "GET":
                 raise SpecificationError("body must be left out with method GET; use query", "body")
-            used |= check_placeholders(self.body, (text, row, *WORDS), "body")
-        if not used & {text, row}:
+            used |= check_placeholders(self.body, (text, row, *WORDS, *PICTURED), "body")
+        if not used & {text, row, "image_b64"}:
             raise SpecificationError(
                 f"nowhere is {{{text}}} or {{{row}}} to be found, so the question would not be sent", "body"
             )
@@ -134,6 +152,11 @@ class CustomSettings(TranslatorSettings, PredictorSettings):
             raise SpecificationError("a form's body must be an object of strings", "body")
         if self.batch == "array" and self.encoding == "form":
             raise SpecificationError("a form carries one text a call: set batch to none, or encoding to json", "batch")
+
+    def _check_labels(self) -> None:
+        """Make sure that an image's labels can be sent as the list they are."""
+        if "labels" in placeholders(self.body) and (self.encoding == "form" or not standing_alone(self.body, "labels")):
+            raise SpecificationError("{labels} is a list: it must be the whole of its text, in a body of JSON", "body")
 
     def _check_headers(self) -> None:
         for name, value in self.headers.items():

@@ -188,7 +188,7 @@ class DeepTranslator:
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Translate one text; see `Adapter.answer`."""
-        (ask,) = questions_for(Translate, asks)
+        (ask,) = questions_for((Translate,), asks)
         if len(ask.text) > self._entry.longest:
             longest = self._entry.longest
             return [Reply(failure=Failure("unsupported", f"the text is longer than {longest:,} characters"))]

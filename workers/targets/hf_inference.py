@@ -1,13 +1,16 @@
-"""Hugging Face's inference interface: classifiers of texts, zero-shot classifiers and embedders."""
+"""Hugging Face's inference interface: classifiers of texts, zero-shot classifiers and embedders.
+
+Its language models are in `hf_language`, its models that are shown images in `hf_images`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge, Le, MaxLen
+from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.errors import SpecificationError
 from assay.model import Embed, Failure, Kind, Reply
@@ -15,6 +18,7 @@ from workers.egress import CallFailed, Response
 from workers.targets.adapter import Prediction
 from workers.targets.http_adapter import Request, post_json
 from workers.targets.http_predictor import HttpPredictor, json_of, model_of, texts_in
+from workers.targets.language_model import LanguageModelSettings
 from workers.targets.readings import MOST_LABELS, Misread, unwrapped, vector_of
 from workers.targets.settings import PredictorSettings
 
@@ -23,17 +27,33 @@ _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?",
 MOST_TOKENS = 16_384
 """Vectors of tokens that are pooled to one."""
 
+TASKS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.CLASSIFIER: ("text-classification", "zero-shot-classification"),
+    Kind.LANGUAGE_MODEL: ("fill-mask", "text-generation"),
+    Kind.IMAGE_CLASSIFIER: ("zero-shot-image-classification", "visual-question-answering", "image-to-text"),
+}
+"""What models of a kind may do, where the setting `task` says it."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class HfInferenceSettings(PredictorSettings):
+class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
     """Settings of a target of Hugging Face's inference interface."""
 
     model: Annotated[str, MaxLen(200)] = ""
     """Owner and name of the model; empty where base_url is an endpoint of its own."""
-    task: Literal["text-classification", "zero-shot-classification"] = "text-classification"
-    """Classifiers: what the model does. Zero-shot classifiers are told the labels."""
+    task: Literal[
+        "text-classification",
+        "zero-shot-classification",
+        "fill-mask",
+        "text-generation",
+        "zero-shot-image-classification",
+        "visual-question-answering",
+        "image-to-text",
+    ] = "text-classification"
+    """What the model does, if it does not make vectors. Zero-shot classifiers are told the labels."""
     top_k: Annotated[int, Ge(1), Le(MOST_LABELS)] = 100
-    """Classifiers of texts: labels asked for, at least as many as there are; some services give the first alone."""
+    """Classifiers of texts: labels asked for, at least as many as there are; some services give the first alone.
+    Models that answer questions about images: answers asked for."""
     multi_label: bool = False
     """Zero-shot classifiers: whether several labels may hold at once."""
     hypothesis_template: Annotated[str, MaxLen(500)] = ""
@@ -42,9 +62,19 @@ class HfInferenceSettings(PredictorSettings):
     """Embedders: add /pipeline/feature-extraction to the model's path, for models whose own task is another."""
     pooling: Literal["none", "mean", "first"] = "none"
     """Embedders: what to make of one vector for each token; the mean includes marks of beginning and end."""
+    mask: Annotated[str, MinLen(1), MaxLen(50)] = "[MASK]"
+    """Models that fill a mask: what stands for the gap; models of RoBERTa's family know it as <mask>."""
+    word_begins_with_space: bool = False
+    """Models that fill a mask: whether a word after a space is a token with that space (RoBERTa's family)."""
+    uncased: bool = False
+    """Models that fill a mask: whether they know small letters only."""
+    seed: Annotated[int, Ge(0), Le(2**31 - 1)] | None = 0
+    """Models that write: null leaves out the seeds that tell several texts of one prompt apart."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not self.mask.strip():
+            raise SpecificationError("mask must be what the model knows as its mask, such as [MASK]", "mask")
         if self.model and not _MODEL.fullmatch(self.model):
             raise SpecificationError("model must look like 'owner/name'", "model")
         if self.task == "zero-shot-classification" and not self.labels:
@@ -52,13 +82,22 @@ class HfInferenceSettings(PredictorSettings):
         if self.hypothesis_template and self.hypothesis_template.count("{}") != 1:
             raise SpecificationError("hypothesis_template must hold {} once, for the label", "hypothesis_template")
 
+    def check_kind(self, kind: Kind) -> None:
+        """Refuse a task that is not the kind's."""
+        super().check_kind(kind)
+        if kind in TASKS and self.task not in TASKS[kind]:
+            some = " or ".join(TASKS[kind])
+            raise SpecificationError(f"task is {self.task}; a target of kind {kind} needs {some}", "settings.task")
+
 
 class HfInference(HttpPredictor[HfInferenceSettings]):
     """Speaks ``/models/{model}``, one text a call."""
 
     protocol: ClassVar[str] = "hf-inference"
-    summary: ClassVar[str] = "Hugging Face inference: POST /models/{model} with one text"
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.EMBEDDER})
+    summary: ClassVar[str] = "Hugging Face inference: POST /models/{model} with one text or image"
+    kinds: ClassVar[frozenset[Kind]] = frozenset(
+        {Kind.CLASSIFIER, Kind.EMBEDDER, Kind.LANGUAGE_MODEL, Kind.IMAGE_CLASSIFIER}
+    )
     settings_type: ClassVar[type] = HfInferenceSettings
     takes_models: ClassVar[bool] = True
     notes: ClassVar[tuple[str, ...]] = (
@@ -66,6 +105,9 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         "models without names for their labels call them LABEL_0, LABEL_1 …",
         "a model that gives a vector for each token needs the setting pooling",
         "labels of a zero-shot classifier are the setting labels",
+        "a word that a model knows in pieces only cannot be filled in: its question fails with unknown-word",
+        "fill-mask: RoBERTa's family needs mask <mask> and word_begins_with_space",
+        "visual-question-answering lists its best answers: labels have probabilities where all of them are among these",
     )
 
     def _refuse(self, ask: Prediction) -> Failure | None:

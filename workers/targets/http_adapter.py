@@ -7,6 +7,7 @@ acceptable (`_accept`) belongs to the kind: `http_translator`, `http_predictor`.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Container, Hashable, Mapping, Sequence
@@ -14,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import quote, quote_plus, urlencode
 
-from assay.model import Ask, Failure, Kind, Reply
+from assay.model import Ask, Draw, Failure, Kind, Look, Reply
 from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Response
+from workers.library import ImageGone
 from workers.targets.adapter import QUESTIONS, Target, group_of, questions_for
 from workers.targets.settings import TargetSettings
 
@@ -96,13 +98,15 @@ class HttpAdapter(ABC, Generic[S, A]):
     needs_url: ClassVar[bool] = True
     needs_secret: ClassVar[bool] = False
     reproducible: ClassVar[bool] = True
+    room: ClassVar[int] = 0
+    """Bytes that an answer may need, where that is more than the operator's cap on answers."""
     retriable: Container[int] = RETRIABLE_STATUSES
 
     def __init__(self, target: Target, settings: S, egress: Egress) -> None:
         self.settings, self.target = settings, target
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
         self._egress = egress
-        self._question = cast("type[A]", QUESTIONS[target.kind])
+        self._questions = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
         self._keys = _spellings(target.secret)
 
     def group_key(self, ask: Ask) -> Hashable:
@@ -113,16 +117,19 @@ class HttpAdapter(ABC, Generic[S, A]):
         """Put questions of one form in one call; see `Adapter.answer`."""
         if not asks:
             return []
-        mine = questions_for(self._question, asks)
+        mine = questions_for(self._questions, asks)
         if len({self.group_key(ask) for ask in mine}) > 1:
             raise ValueError("questions of several pairs of languages, or of several forms, cannot share a call")
         refused = {place: Reply(failure=why) for place, ask in enumerate(mine) if (why := self._refuse(ask))}
         asked = [ask for place, ask in enumerate(mine) if place not in refused]
         if not asked:
             return list(refused.values())
-        request = self._ask_for(asked)
+        try:
+            request = await self._written(asked)
+        except ImageGone as gone:
+            return [refused.get(place, Reply(failure=Failure(gone.code, str(gone)))) for place in range(len(mine))]
         response = await self._send(request, {"Idempotency-Key": idempotency_key} if idempotency_key else {})
-        answers = self._read(response, asked)
+        answers = await self._understood(response, asked)
         if len(answers) != len(asked):
             raise CallFailed("wrong-count", f"{response.place} gave {len(answers)} answers for {len(asked)} questions")
         said = iter(answers)
@@ -136,6 +143,16 @@ class HttpAdapter(ABC, Generic[S, A]):
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Say nothing: most protocols have no way to ask."""
         return None
+
+    async def _written(self, asks: Sequence[A]) -> Request:
+        """Write the request; beside the event loop where an image has to be fetched from the database."""
+        return await asyncio.to_thread(self._ask_for, asks) if isinstance(asks[0], Look) else self._ask_for(asks)
+
+    async def _understood(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
+        """Read the answers; beside the event loop where an image has to be decoded and kept."""
+        if isinstance(asks[0], Draw):
+            return await asyncio.to_thread(self._read, response, asks)
+        return self._read(response, asks)
 
     @abstractmethod
     def _ask_for(self, asks: Sequence[A]) -> Request:
@@ -175,13 +192,14 @@ class HttpAdapter(ABC, Generic[S, A]):
             content=request.content,
             timeout_s=self.target.limits.timeout_s,
             retriable=self.retriable,
+            room=self.room,
         )
 
 
 def _words_in(value: Any) -> str:
-    """Gather what a service could have put words into: a text, or the labels of a class."""
+    """Gather what a service could have put words into: a text, the labels of a class, an answer about an image."""
     if isinstance(value, dict):
-        return " ".join([str(value.get("label")), *(value.get("scores") or ())])
+        return " ".join([str(value.get("label")), str(value.get("text")), *(value.get("scores") or ())])
     return value if isinstance(value, str) else ""
 
 

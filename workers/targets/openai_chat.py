@@ -1,20 +1,25 @@
-"""A chat model behind OpenAI's interface, used as a translator."""
+"""A chat model behind OpenAI's interface, used as a translator, or asked to choose and to write."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.catalog import languages
 from assay.errors import SpecificationError
-from assay.model import Failure, Reply, Translate
+from assay.model import Choose, Failure, Kind, Reply, Translate, Write
 from workers.egress import CallFailed, Response
+from workers.targets.adapter import Worded
 from workers.targets.http_adapter import Request, dig, post_json
+from workers.targets.http_predictor import json_of
 from workers.targets.http_translator import HttpTranslator
+from workers.targets.language_model import HttpLanguageModel, LanguageModelSettings, Said
+from workers.targets.lettered import Likelihoods, lettered
+from workers.targets.openai_completions import first_said
 from workers.targets.settings import TranslatorSettings
 
 INSTRUCTION = (
@@ -28,19 +33,21 @@ _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "'": 
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenAIChatSettings(TranslatorSettings):
-    """Settings of a chat model used as a translator. ``language_codes`` gives the names for its instruction."""
+class OpenAIChatSettings(TranslatorSettings, LanguageModelSettings):
+    """Settings of a chat model. ``language_codes`` gives the names for a translator's instruction."""
 
     model: Annotated[str, MinLen(1), MaxLen(200)]
     """Which model answers."""
     instruction: Annotated[str, MinLen(1), MaxLen(4000)] = INSTRUCTION
-    """What it is told; must hold {target}, may hold {source}."""
+    """What a translator is told; must hold {target}, may hold {source}."""
     temperature: Annotated[float, Ge(0), Le(2)] | None = 0.0
-    """Null leaves it out, for models that refuse it."""
+    """Null leaves it out, for models that refuse it. Texts that it writes have a temperature of their own."""
     seed: Annotated[int, Ge(0), Le(2**31 - 1)] | None = 0
-    """Null leaves it out, for services that refuse it."""
+    """Null leaves it out, for services that refuse it; texts that it writes have their own."""
     max_tokens: Annotated[int, Ge(1), Le(100_000)] | None = None
-    """Most tokens of an answer; an answer that ends there is of no use and is counted as failed."""
+    """Most tokens of a translation; an answer that ends there is of no use and is counted as failed."""
+    image_detail: Literal["auto", "low", "high"] | None = None
+    """Image classifiers: how closely an image is looked at, for services that offer it. Null leaves it out."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,11 +59,15 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
     """Speaks ``/v1/chat/completions``, one text a call."""
 
     protocol: ClassVar[str] = "openai-chat"
-    summary: ClassVar[str] = "A chat model (OpenAI's interface), told to translate"
+    summary: ClassVar[str] = "A chat model (OpenAI's interface), told to translate, to choose or to write"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR, Kind.LANGUAGE_MODEL, Kind.IMAGE_CLASSIFIER})
     settings_type: ClassVar[type] = OpenAIChatSettings
     notes: ClassVar[tuple[str, ...]] = (
         "temperature 0 and a seed make answers alike, not identical",
-        "quotation marks and code fences around a whole answer are taken off",
+        "quotation marks and code fences around a whole translation are taken off",
+        "language models: some models refuse a temperature, seed, top_logprobs or choice_tokens; null leaves it out",
+        "language models: where first tokens have probabilities, a choice is read from these even if it is not written",
+        "image classifiers: labels are options with letters; their order can sway the model, so it is to be varied",
         "a 429 that says insufficient_quota ends the job; other 429s are waited for",
     )
 
@@ -89,6 +100,70 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
         if not isinstance(said, str):
             raise CallFailed("wrong-shape", f"{place} gave {type(said).__name__} where the model's text is due")
         return [unwrapped(said, asks[0].text)]
+
+
+class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
+    """Speaks ``/v1/chat/completions`` to a language model, one question a call."""
+
+    protocol: ClassVar[str] = OpenAIChat.protocol
+    summary: ClassVar[str] = OpenAIChat.summary
+    settings_type: ClassVar[type] = OpenAIChatSettings
+
+    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+        (ask,) = asks
+        settings = self.settings
+        asked: dict[str, Any] = {"model": settings.model, "messages": messages_of(ask, settings), "stream": False}
+        if isinstance(ask, Choose):
+            asked |= {
+                "temperature": settings.temperature,
+                "seed": settings.seed,
+                "max_tokens": settings.choice_tokens,
+                "logprobs": None if settings.top_logprobs is None else True,
+                "top_logprobs": settings.top_logprobs,
+            }
+        elif isinstance(ask, Write):
+            asked |= {
+                "temperature": settings.writing_temperature,
+                "seed": None if settings.seed is None else ask.number,
+                "max_tokens": settings.writing_tokens,
+                "stop": list(settings.writing_stop) or None,
+            }
+        body = {name: value for name, value in asked.items() if value is not None}
+        return post_json("/v1/chat/completions", body, self._bearer())
+
+    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
+        return [said_in(response)]
+
+
+def said_in(response: Response) -> Said:
+    """Read what a chat model wrote.
+
+    Raises
+    ------
+    CallFailed
+        ``wrong-shape`` and others, where the answer is not one of this protocol.
+    """
+    place = response.place
+    choice = dig(json_of(response), "choices", 0, place=place)
+    message = dig(choice, "message", place=place)
+    said = dig(message, "content", place=place)
+    reason, told = choice.get("finish_reason"), choice.get("logprobs")
+    content = told.get("content") if isinstance(told, dict) else None
+    first: Likelihoods = first_said(content) if isinstance(content, list) else ()
+    if reason == "content_filter" or message.get("refusal") or said is None:
+        return Said(said, first, "declined")
+    return Said(said, first, "length" if reason == "length" else "")
+
+
+def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, str]]:
+    """Write a question to a chat model: options with their letters and an instruction, or a prompt as it is."""
+    match ask:
+        case Choose():
+            told = {"role": "system", "content": settings.choice_instruction}
+            return [told, {"role": "user", "content": lettered(ask)}]
+        case Write(prompt=prompt):
+            return [{"role": "user", "content": prompt}]
+    raise AssertionError(ask.asks)  # pragma: no cover - refused before
 
 
 def unwrapped(said: str, asked: str) -> str:

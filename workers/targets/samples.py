@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from assay.model import Ask, Kind, Record
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target
+
+Q = TypeVar("Q", bound=Ask)
 
 WORDS = ("house", "river", "music", "winter", "bread")
 """Asked of embedders."""
@@ -57,7 +59,7 @@ def samples_for(target: Target, asked: Sequence[Ask] = ()) -> Samples:
     asked : sequence of Ask
         The first questions of the experiment; empty where there is none.
     """
-    question: Any = QUESTIONS[target.kind]
+    question: Any = QUESTIONS[target.kind][0]
     if asked:
         return Samples(tuple(cast("Sequence[Prediction]", asked)))
     if written := target.settings.get("samples"):
@@ -70,12 +72,12 @@ def _given(written: str | Mapping[str, Any]) -> str | Record:
     return written if isinstance(written, str) else tuple(written.items())
 
 
-def spread(questions: Sequence[Prediction], adapter: Adapter, count: int) -> list[Prediction]:
+def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
     """Choose different questions that may share a call, far apart: neighbours are much alike.
 
     Of several forms the commonest is chosen.
     """
-    groups: dict[object, list[Prediction]] = {}
+    groups: dict[object, list[Q]] = {}
     for question in dict.fromkeys(questions):
         groups.setdefault(adapter.group_key(question), []).append(question)
     largest = max(groups.values(), key=len, default=[])

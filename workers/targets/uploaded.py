@@ -74,7 +74,7 @@ class Uploaded:
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Look texts up; see `Adapter.answer`."""
-        mine = questions_for(Embed, asks)
+        mine = questions_for((Embed,), asks)
         if named := next((ask.model for ask in mine if ask.model), None):
             raise CallFailed("unsupported", f"an upload is one model; it cannot answer for {named[:60]!r}")
         async with self._opening:  # the first call copies the upload out of the database; the rest wait for it

@@ -154,11 +154,17 @@ def _scatter(one: Scatter, key: str) -> Figure:
     if one.slope is not None and one.intercept is not None:
         ends = (min(point.x for point in one.points), max(point.x for point in one.points))
         drawn.append(stroke("curve k1", *((across(x), up(one.intercept + one.slope * x)) for x in ends)))
-    drawn.append(tag("path", d="".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in one.points), class_="dots k0"))
-    drawn += [_named(point, across, up) for point in _extremes(one.points)]
+    for kind in range(max(1, len(one.kinds))):
+        dots = "".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in one.points if p.kind == kind)
+        drawn.append(tag("path", d=dots, class_=f"dots k{kind}"))
+    drawn += _legend(one.kinds, left) or [_named(point, across, up) for point in _extremes(one.points)]
     line = "" if one.slope is None else f" The line rises by {number(one.slope)} over one unit."
-    words = f"{len(one.points)} words, {one.up} against {one.across}.{line}"
+    words = f"{len(one.points)} {_dots_of(one.kinds)}, {one.up} against {one.across}.{line}"
     return draw(key, one.table, words, bottom + FOOT, *drawn, *across.across(bottom, one.across))
+
+
+def _dots_of(kinds: Sequence[str]) -> str:
+    return f"dots, of {' and of '.join(kinds)}" if kinds else "words"
 
 
 def _extremes(points: Sequence[Point]) -> list[Point]:

@@ -8,8 +8,18 @@ import pytest
 
 from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.labour import occupations
-from assay.catalog.shipped import association_words, choice_words, is_shipped, specification, specifications
+from assay.catalog.shipped import (
+    association_words,
+    choice_words,
+    is_shipped,
+    specification,
+    specifications,
+    stereotype_words,
+    visual_words,
+)
+from assay.catalog.stereotypes import StereotypeWords
 from assay.catalog.tables import read_table
+from assay.catalog.visuals import VisualWords
 from assay.errors import UnknownName
 
 P1_CUES = {
@@ -50,22 +60,28 @@ class TestEvery:
 
     def test_has_words_of_its_kind(self, name):
         one = specification(name)
-        assert isinstance(one.words, {"choices": ChoiceWords, "association": AssociationWords}[one.kind])
+        due = {"choices": ChoiceWords, "association": AssociationWords, "stereotype": StereotypeWords}
+        due |= {"visual": VisualWords}
+        assert isinstance(one.words, due[one.kind])
 
     def test_is_found_by_its_name_and_attribute(self, name):
         one = specification(name)
-        find = choice_words if one.kind == "choices" else association_words
-        assert find(name, one.words.attribute) is one.words
+        find = {"choices": choice_words, "association": association_words, "stereotype": stereotype_words}
+        find |= {"visual": visual_words}
+        assert find[one.kind](name, one.words.attribute) is one.words
         assert is_shipped(name)
 
     def test_has_controls_that_are_no_stereotypes(self, name):
         words = specification(name).words
-        if isinstance(words, ChoiceWords):
+        least = 50
+        if isinstance(words, StereotypeWords | VisualWords):
+            controls, others, least = set(words.neutral), {*words.first_terms, *words.second_terms}, 40
+        elif isinstance(words, ChoiceWords):
             controls, others = set(words.controls), set(words.concepts)
         else:
             controls = {*words.human, *words.neutral}
             others = {word for listed in words.attributes.values() for word in listed}
-        assert len(controls) >= 50
+        assert len(controls) >= least
         assert not controls & others
 
     def test_is_not_found_as_the_other_kind(self, name):
@@ -76,7 +92,7 @@ class TestEvery:
 
 def test_there_is_one_file_for_each_and_one_for_controls():
     found = {entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("words").iterdir()}
-    assert found - {"controls"} == set(specifications())
+    assert found - {"controls", "stereotypes"} == set(specifications())
 
 
 def test_the_cues_of_gender_are_those_of_the_paper():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import inspect
 import json
 import keyword
@@ -17,7 +18,12 @@ from assay_client.connection import RatingOptions
 from assay_client.operations import Operations
 from proving import make_client, openapi_document
 
-WRITTEN = {"idempotency-key": "idempotency_key", "prefer": "wait_s", "last-event-id": "last_event_id"}
+WRITTEN = {
+    "idempotency-key": "idempotency_key",
+    "prefer": "wait_s",
+    "last-event-id": "last_event_id",
+    "if-match": "if_match",
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +45,8 @@ def described(document):
 def python_name(parameter) -> str:
     if parameter["in"] == "header":
         return WRITTEN[parameter["name"].lower()]
-    return f"{parameter['name']}_" if keyword.iskeyword(parameter["name"]) else parameter["name"]
+    name = parameter["name"]
+    return f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
 
 
 def public(kind) -> set[str]:

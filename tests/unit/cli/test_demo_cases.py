@@ -7,11 +7,12 @@ from rich.console import Console
 
 from assay.methods import METHODS, method_name, usual_method
 from assay.model import Kind
-from cli.demo_cases import Case, ill, predictors, translators
+from cli.demo_cases import Case, ill, predictors, translators, unfit, viewers
 from cli.demo_table import LEAST_WIDTH, table_of
 from demo.behaviours import BEHAVIOURS
 from demo.ills import ILLS
 from demo.known import PREDICTORS
+from demo.language import UNFIT
 from demo.server import DemoServer
 from store.specification import parse_method
 
@@ -19,7 +20,13 @@ from store.specification import parse_method
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
     with DemoServer() as services:
-        return [*translators(services), *predictors(services), *ill(services)]
+        return [
+            *translators(services),
+            *predictors(services),
+            *viewers(services),
+            *unfit(services),
+            *ill(services),
+        ]
 
 
 def shown(cases: list[Case], width: int = LEAST_WIDTH) -> list[str]:
@@ -50,7 +57,7 @@ def rating(letter: str | None, declared: bool = True, reasons: tuple[str, ...] =
 def test_every_service_of_known_behaviour_is_rated_and_every_rating_has_its_own_name(cases):
     names = [case.name for case in cases]
     assert len(set(names)) == len(names)
-    assert {*BEHAVIOURS, *ILLS, *PREDICTORS} <= set(names)
+    assert {*BEHAVIOURS, *ILLS, *PREDICTORS, *(one.model.name for one in UNFIT)} <= set(names)
 
 
 def test_every_method_and_every_kind_it_can_rate_is_shown(cases):

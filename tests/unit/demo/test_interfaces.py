@@ -11,7 +11,7 @@ import pytest
 
 from assay.errors import UnknownName
 from demo.interfaces import MOST_INPUTS
-from demo.known import FAMILIES, PREDICTORS, predictor
+from demo.known import FAMILIES, HELPERS, PREDICTORS, VIEWERS, predictor
 from demo.predictors import REASONS, Embedder, RowClassifier
 from demo.server import DemoServer
 from demo.wages import payroll
@@ -200,7 +200,7 @@ def test_an_unknown_service_is_not_found_and_the_known_ones_are_told(post):
 # ---------------------------------------------------------------------------- the list of them
 def test_the_root_lists_what_predicts_with_its_letter_and_reasons(server):
     listed = {one["name"]: one for one in httpx.get(server.base, trust_env=False).json()["predictors"]}
-    assert set(listed) == {*PREDICTORS, "one-word", "halves"}
+    assert set(listed) == {*PREDICTORS, *VIEWERS, *HELPERS, "one-word", "halves"}
     for name, one in PREDICTORS.items():
         assert listed[name]["letter"] == one.letter
         assert listed[name]["url"] == server.url(name)
@@ -209,7 +209,8 @@ def test_the_root_lists_what_predicts_with_its_letter_and_reasons(server):
 
 
 def test_every_letter_has_a_reason_in_every_method():
-    assert {method for one in PREDICTORS.values() for method in one.methods} == set(REASONS)
+    shown = (*PREDICTORS.values(), *VIEWERS.values())
+    assert {method for one in shown for method in one.methods} == set(REASONS)
     assert all(len(set(reasons.values())) == 3 for reasons in REASONS.values())
 
 

@@ -40,13 +40,9 @@ ALTERNATION = [name for name in WORLDS if name.startswith("alternation")]
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0, 0.4, Letter.DSBS), (0.2, 0, Letter.BS), (0.4, 0.2, Letter.BS)],
 )
 def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
-    right = 0
-    for seed in range(4):
-        world = WORLDS[name](step_1, step_2, seed)
-        rated = rate(world.rate(seed))
-        assert not (rated.declared and rated.letter is not letter)
-        right += rated.letter is letter
-    assert right >= 3
+    for seed in range(2):  # how often it is right in many is in docs/calibration.md
+        rated = rate(WORLDS[name](step_1, step_2, seed).rate(seed))
+        assert rated.letter is letter
 
 
 def test_a_label_alone_is_enough_to_see_a_strong_shift():

@@ -11,14 +11,17 @@ import pytest
 
 from assay.document import rating_document
 from assay.experiment import run
-from assay.methods import Alternation, Association, ForcedChoice
-from assay.model import Failure, Reply
+from assay.methods import Alternation, Association, ForcedChoice, StereotypeScore
+from assay.model import Failure, Reply, Write
 from assay.reports import FORMATS, figures, render
 from assay.reports.figures.canvas import WIDTH
 from assay.reports.plain import width
 from assay.reports.reading import read
 from assay.verdict import rate
+from assay.writing import Writing
 from proving.simulated import association_world, choice_world, observer_world, record_world, text_world
+from proving.simulated_models import stereotype_world
+from proving.simulated_pictures import picture_world
 
 SVG = "{http://www.w3.org/2000/svg}"
 SEED = 3
@@ -32,6 +35,8 @@ SHOWN = {
     "words": {"Psychometric curves", "Points of subjective equality", "Just noticeable"},
     "choices": {"Psychometric curves", "Points of subjective equality", "Just noticeable"},
     "distances": {"Mean distance by", "Mean distances of each", "Densities", "Single distances"},
+    "sentences": {"Scores by list", "Neutral attribute terms", "Attribute terms of the stereotype"},
+    "pictures": {"Scores by list of terms", "Neutral generation terms", "Generation terms of the stereotype"},
 }
 """Pictures that each finding must have, by how their titles begin."""
 
@@ -43,6 +48,8 @@ def _worlds():
         "words": choice_world(0, 0.2, SEED),
         "choices": observer_world(0, 0.2, SEED),
         "distances": association_world(0, 0.2, SEED),
+        "sentences": stereotype_world(0, 0.2, SEED, rung="echo"),
+        "pictures": picture_world(0, 0.2, SEED, kind="probabilities"),
     }
 
 
@@ -168,6 +175,24 @@ def test_choices_are_drawn_as_the_fit_that_was_written_down(documents):
     crossing = next(x for x, y in zip(curves.x, one.y, strict=True) if y >= 0.5)
     assert crossing == pytest.approx(row["pse"]["estimate"], abs=0.03)
     assert one.points == tuple((level, chose / trials) for level, chose, trials in row["trials"])
+
+
+def test_the_rung_and_what_an_author_did_stand_in_the_report():
+    method = StereotypeScore(specification=("p4-math-arts", "p4-science-arts"), per_term=2, writing=Writing(per_term=2))
+
+    def answer(probe):
+        if isinstance(probe.ask, Write):
+            words = probe.ask.prompt.split('"')
+            wrong = probe.ask.number == 0 and words[3].startswith("p")
+            return Reply(f"{words[1]} and him" if wrong else f"The {words[1]} saw {words[3]} {probe.ask.number} times.")
+        return Reply({"log_probability": -float(sum(map(ord, probe.ask.text)) % 97), "tokens": 8})
+
+    document = _document(run(method, answer, SEED))
+    for page in (render(name, document) for name in ("terminal", "html", "markdown")):
+        told = " ".join(page.split())
+        assert "log-probabilities of whole sentences" in told
+        assert "not used" in told
+        assert "Stereotype scores" in told
 
 
 # ---------------------------------------------------------------------------- what could not be rated

@@ -1,4 +1,4 @@
-"""A service over a real SQLite file, with a worker that moves jobs by hand and a desk that knows three protocols."""
+"""A service over a real SQLite file, with a worker that moves jobs by hand and a desk that knows four protocols."""
 
 from __future__ import annotations
 
@@ -48,12 +48,15 @@ class Protocol:
 
 
 class LittleDesk:
-    """Knows three protocols and checks what a desk checks."""
+    """Knows a few protocols and checks what a desk checks."""
 
     PROTOCOLS = (
         Protocol("libretranslate"),
         Protocol("deepl", needs_secret=True),
         Protocol("tei", kinds=frozenset({Kind.EMBEDDER}), settings_type=ModelSettings),
+        Protocol("openai-chat", kinds=frozenset({Kind.LANGUAGE_MODEL}), settings_type=ModelSettings),
+        Protocol("openai-completions", kinds=frozenset({Kind.LANGUAGE_MODEL}), settings_type=ModelSettings),
+        Protocol("hf-inference", kinds=frozenset({Kind.IMAGE_CLASSIFIER})),
     )
 
     def protocols(self) -> Sequence[Protocol]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.polynomial.legendre import leggauss
 from scipy.special import ndtr
-from scipy.stats import kstest
+from scipy.stats import norm
 
 from assay.errors import NoTransition, OutOfBounds, TooFewObservations
 from assay.statistics.psychometric import fit_psychometric
@@ -186,15 +186,16 @@ def test_levels_without_trials_say_nothing():
     assert padded.pse == fit_psychometric(LEVEL, CHOSE, TRIALS).pse
 
 
-def test_draws_follow_the_posterior_of_the_point():
+def test_the_margin_of_the_point_is_its_posterior():
     fit = fit_psychometric(LEVEL, CHOSE, TRIALS)
-    draws = fit.draw_pse(np.random.default_rng(4), 20_000)
-    assert draws.shape == (20_000,)
-    assert draws.mean() == pytest.approx(fit.pse.estimate, abs=0.03 * fit.pse_sd)
-    assert draws.std() == pytest.approx(fit.pse_sd, rel=0.02)
-    assert np.quantile(draws, [0.025, 0.975]) == pytest.approx([fit.pse.low, fit.pse.high], abs=0.1 * fit.pse_sd)
+    assert fit.point.mass.sum() == pytest.approx(1)
+    assert fit.point.mean == pytest.approx(fit.pse.estimate)
+    assert np.sqrt(fit.point.variance) == pytest.approx(fit.pse_sd, rel=0.01)
+    below = np.concatenate([[0.0], np.cumsum(fit.point.mass)])
+    assert np.interp([0.025, 0.975], below, fit.point.edges) == pytest.approx([fit.pse.low, fit.pse.high])
     # so many answers make it nearly normal
-    assert kstest((draws - draws.mean()) / draws.std(), "norm").statistic < 0.02
+    normal = norm.cdf(fit.point.edges, fit.point.mean, np.sqrt(fit.point.variance))
+    assert np.abs(below - normal).max() < 0.02
 
 
 # ---------------------------------------------------------------------------- refusals

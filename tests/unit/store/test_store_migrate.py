@@ -6,10 +6,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, inspect, text
 
-from store import agency, migrate
+from store import agency, corpora_schema, migrate
 from store.errors import SchemaMismatch
 
-metadata = agency.webhooks.metadata
+MODULES = agency, corpora_schema  # each brings its tables
+metadata = corpora_schema.corpora.metadata
 
 
 def test_the_migrations_make_the_tables_the_code_expects(database):

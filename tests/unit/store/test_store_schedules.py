@@ -245,4 +245,6 @@ def test_schedules_are_of_one_tenant_and_paged_newest_first(database, scheduled)
         first = schedules.page(c, "acme", limit=2)
         rest = schedules.page(c, "acme", before=(first[-1].created_at, first[-1].id), limit=2)
         assert schedules.find(c, made[0], "acme").orders.asked == {"asked": 1}
-    assert [one.id for one in (*first, *rest)] == sorted(made, reverse=True)
+    seen = [*first, *rest]
+    assert {one.id for one in seen} == set(made)
+    assert seen == sorted(seen, key=lambda one: (one.created_at, one.id), reverse=True)

@@ -105,7 +105,9 @@ def test_suites_are_paged_newest_first(database, queued, suite_of):
     with database.read() as c:
         first = suites.page(c, "acme", limit=2)
         rest = suites.page(c, "acme", before=(first[-1].created_at, first[-1].id), limit=2)
-    assert [one.id for one in (*first, *rest)] == sorted(made, reverse=True)
+    seen = [*first, *rest]
+    assert {one.id for one in seen} == set(made)
+    assert seen == sorted(seen, key=lambda one: (one.created_at, one.id), reverse=True)
 
 
 def test_known_requests_are_found_with_their_newest_rating_and_their_running_job(database, queued, published):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from assay.cases import TextProfiles
 from assay.certificate import digest_of
 from assay.methods import Alternation, ForcedChoice, fit_to
 from assay.model import Kind
@@ -115,11 +116,17 @@ def run(workplace: Workplace, url: str, kind: Kind, method: Any = None, **settin
 
 
 LABELS = {"labels": ["bad", "good"]}
+FEW = TextProfiles(
+    ("{person} is {content}.",),
+    {"he": tuple(f"Mr {n}" for n in range(10)), "she": tuple(f"Ms {n}" for n in range(10))},
+    {"glad": tuple(f"glad-{n}" for n in range(8)), "sad": tuple(f"sad-{n}" for n in range(8))},
+)
+"""Few texts: each is a call."""
 
 
 def test_a_rating_examines_its_target_with_questions_of_the_experiment(workplace, serve):
     service = serve(even)
-    ended = run(workplace, service.url, Kind.CLASSIFIER, Alternation("gender"), **LABELS)
+    ended = run(workplace, service.url, Kind.CLASSIFIER, Alternation("gender", texts=FEW), **LABELS)
     assert (ended.status, ended.error) == ("succeeded", None)
     with workplace.database.read() as connection:
         rating = ratings.find(connection, ended.rating_id, "default").document

@@ -50,6 +50,13 @@ GOOD = [
     predictor("custom", "classifier", body={"row": "{row}"}),
     predictor("custom", "regressor", body=["{rows}"], batch="array"),
     predictor("custom", "embedder", body="{texts}", batch="array"),
+    predictor("openai-chat", "language-model", model="m", top_logprobs=None, choice_tokens=1, writing_stop=["\n"]),
+    predictor("openai-completions", "language-model", model="m", echo_max_tokens=1, echo_logprobs=0, seed=None),
+    predictor("tgi", "language-model", writing_temperature=0.0),
+    predictor("ollama", "language-model", model="m:1b"),
+    predictor("hf-inference", "language-model", task="fill-mask", mask="<mask>", word_begins_with_space=True),
+    predictor("hf-inference", "language-model", task="text-generation", model="m", seed=None),
+    predictor("custom", "language-model", body=["{texts}"], batch="array", answer="log-probability"),
 ]
 
 BAD = [
@@ -111,6 +118,18 @@ BAD = [
     ("settings.auth", custom(auth="body", body=["{text}"])),
     ("settings.retriable_statuses.0", custom(retriable_statuses=[200])),
     ("kind", predictor("openai-embeddings", "classifier", model="m")),
+    ("kind", predictor("tgi", "classifier")),
+    ("kind", predictor("openai-completions", "translator", model="m")),
+    ("settings.task", predictor("hf-inference", "language-model")),
+    ("settings.task", predictor("hf-inference", "classifier", task="fill-mask")),
+    ("settings.mask", predictor("hf-inference", "language-model", task="fill-mask", mask=" ")),
+    ("settings.model", predictor("openai-completions", "language-model")),
+    ("settings.echo_max_tokens", predictor("openai-completions", "language-model", model="m", echo_max_tokens=2)),
+    ("settings.top_logprobs", predictor("openai-chat", "language-model", model="m", top_logprobs=0)),
+    ("settings.writing_stop", predictor("tgi", "language-model", writing_stop=["a"] * 5)),
+    ("settings.writing_temperature", predictor("tgi", "language-model", writing_temperature=2.5)),
+    ("settings.answer", predictor("custom", "language-model", body="{text}", answer="letter")),
+    ("settings.body", predictor("custom", "language-model", body="{row}")),
     ("kind", predictor("ollama", "regressor", model="m")),
     ("kind", predictor("hf-inference", "translator", model="m")),
     ("settings.model", predictor("openai-embeddings", "embedder")),
@@ -191,7 +210,9 @@ def test_every_setting_but_a_model_or_an_upload_has_a_default():
     needed = {info.name: info.settings_schema().get("required", []) for info in protocols()}
     assert {name: names for name, names in needed.items() if names} == {
         "openai-chat": ["model"],
+        "openai-completions": ["model"],
         "openai-embeddings": ["model"],
+        "openai-images": ["model"],
         "ollama": ["model"],
         "kserve": ["model"],
         "uploaded": ["upload"],

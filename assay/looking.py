@@ -1,0 +1,265 @@
+"""Asking an image classifier which of two labels fits a picture, and reading what it says.
+
+Services that answer questions often prefer whatever label stands first. So the first pictures of all terms are shown
+with the labels in both orders; where an answer changes, every picture is. An answer that changes with the order
+names neither label.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import Any, Literal
+
+from assay.catalog.visuals import GAP, VisualWords, folded
+from assay.errors import SpecificationError
+from assay.experiment import BUDGET
+from assay.model import Look, Probe, Reply
+from assay.pictures import Shown
+from assay.statistics.stereotype import TIE, TIED_WITHIN
+
+QUESTION = "Which of these fits the picture best: {labels}?"
+"""What services that answer questions are asked; ``{labels}`` stands for both of them."""
+
+UNREADABLE = frozenset({"unknown-label", "no-choice"})
+"""Failures of a service that answered, but with nothing that could be used."""
+
+ORDER_WITHIN = 0.01
+"""Difference of probabilities that is not one of order: a tenth of the usual tolerance, and services round."""
+
+BATCH = 500
+"""Questions asked at once, give or take a picture's."""
+
+FIRST, SECOND = 1.0, 0.0
+
+Named = Literal["first", "second", "both", "neither", "alike", "with-the-order"]
+"""What an answer names: a label, both or neither of them, both as probable, or another one in another order."""
+
+NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a service made of a picture.
+
+    Attributes
+    ----------
+    label : float
+        1 for the first label, 0 for the second, 1/2 for neither.
+    names : str
+        What was named.
+    share : float or None
+        Probability of the first label; that of both is made to sum to one. ``None`` for an answer in words.
+    text : str or None
+        The answer in words.
+    """
+
+    label: float
+    names: Named
+    share: float | None = None
+    text: str | None = None
+
+
+@dataclass
+class Tally:
+    """What became of the questions about pictures.
+
+    Attributes
+    ----------
+    seen : dict of Shown to Seen
+        The pictures with an answer that could be read.
+    asked : int
+        Pictures that were asked about, whatever came back.
+    in_both_orders, changed : int
+        Those that were shown with the labels in both orders, and those of them whose answers differed.
+    usable, unasked : int
+        Answers that could be used; questions the budget did not allow.
+    failed_why, unusable_why : Counter of str
+        Failed calls, and answers of no use, by reason.
+    """
+
+    seen: dict[Shown, Seen] = field(default_factory=dict)
+    asked: int = 0
+    in_both_orders: int = 0
+    changed: int = 0
+    usable: int = 0
+    unasked: int = 0
+    failed_why: Counter[str] = field(default_factory=Counter)
+    unusable_why: Counter[str] = field(default_factory=Counter)
+
+    def take(self, picture: Shown, replies: Sequence[Reply], reader: Reader) -> None:
+        """Count the replies about one picture, and read them together."""
+        short = [reply for reply in replies if reply.failure is not None and reply.failure.code == BUDGET]
+        self.unasked += len(short)
+        if short:
+            return
+        self.asked += 1
+        read = [self._read(reply, reader) for reply in replies]
+        seen = [one for one in read if one is not None]
+        if len(seen) < len(replies):
+            return
+        if len(seen) > 1:
+            self.in_both_orders += 1
+            self.changed += differ(*seen)
+        self.seen[picture] = together(seen)
+
+    def _read(self, reply: Reply, reader: Reader) -> Seen | None:
+        if reply.failure is not None:
+            why = self.unusable_why if reply.failure.code in UNREADABLE else self.failed_why
+            why[reply.failure.code] += 1
+            return None
+        found = reader.read(reply.value)
+        if isinstance(found, str):
+            self.unusable_why[found] += 1
+            return None
+        self.usable += 1
+        return found
+
+
+# ---------------------------------------------------------------------------- asking
+def ask_pictures(
+    pictures: Sequence[Shown],
+    words: VisualWords,
+    question: str,
+    tally: Tally,
+    place: str,
+    *,
+    first: int = 0,
+    both: bool,
+) -> Generator[Sequence[Probe], Sequence[Reply], None]:
+    """Ask about pictures until the budget is used up.
+
+    Parameters
+    ----------
+    pictures : sequence of Shown
+        About which.
+    words : VisualWords
+        The labels.
+    question : str
+        What services that answer questions are asked.
+    tally : Tally
+        Takes what comes back.
+    place : str
+        Begins the unit of every probe.
+    first : int
+        Number of the first picture: no two calls for one place may share a number.
+    both : bool
+        Whether the labels are shown in both orders.
+    """
+    reader = Reader(words)
+    orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
+    step = max(1, BATCH // len(orders))
+    for start in range(0, len(pictures), step):
+        some = pictures[start : start + step]
+        replies = iter(
+            (
+                yield [
+                    Probe(f"{place}/{number}/{one.term}/{at}", Look(one.image, order, written(question, order)))
+                    for number, one in enumerate(some, start=first + start)
+                    for at, order in enumerate(orders)
+                ]
+            )
+        )
+        for one in some:
+            tally.take(one, [next(replies) for _ in orders], reader)
+        if tally.unasked:
+            return
+
+
+def written(question: str, labels: Sequence[str]) -> str:
+    """Write a question about labels."""
+    return question.replace("{labels}", " or ".join(labels))
+
+
+def check_question(question: str) -> None:
+    """Refuse a question with other braces than ``{labels}``.
+
+    Raises
+    ------
+    SpecificationError
+        For the field ``"question"``.
+    """
+    try:
+        slots = {slot for _, slot, _, _ in Formatter().parse(question) if slot is not None}
+    except ValueError:
+        slots = {""}
+    if slots - {"labels"} or question.count("{") != question.count("{labels}"):
+        raise SpecificationError(f"the question {question[:80]!r} may hold {{labels}}, and no other braces", "question")
+
+
+# ---------------------------------------------------------------------------- reading
+class Reader:
+    """Reads answers: the probabilities of both labels, or the label that a text names as a whole word."""
+
+    def __init__(self, words: VisualWords) -> None:
+        self._labels = words.labels
+        self._side = {
+            folded(name): side
+            for side, names in (
+                (FIRST, (words.first, *words.first_names)),
+                (SECOND, (words.second, *words.second_names)),
+            )
+            for name in names
+        }
+        self._names = _any_of(self._side)
+
+    def read(self, value: Any) -> Seen | str:
+        """Read an answer, or say why it is of no use: ``no-label`` or ``no-probability``."""
+        if not isinstance(value, Mapping):
+            return "no-label"
+        text = value.get("text")
+        said = text if isinstance(text, str) and text.strip() else None
+        scores = value.get("scores")
+        if isinstance(scores, Mapping):
+            share = _share(scores, self._labels)
+            if share is None:
+                return "no-probability"
+            label = TIE if abs(2 * share - 1) <= TIED_WITHIN else FIRST if share > TIE else SECOND
+            return Seen(label, NAMES[label], share, said)
+        return "no-label" if said is None else self._named(said)
+
+    def _named(self, text: str) -> Seen:
+        sides = {self._side[folded(found.group())] for found in self._names.finditer(text.casefold())}
+        if len(sides) == 1:
+            (side,) = sides
+            return Seen(side, NAMES[side], None, text)
+        return Seen(TIE, "both" if sides else "neither", None, text)
+
+
+def differ(one: Seen, other: Seen) -> bool:
+    """Whether two answers about one picture are not the same."""
+    if one.share is not None and other.share is not None:
+        return abs(one.share - other.share) > ORDER_WITHIN
+    return (one.label, one.names) != (other.label, other.names)
+
+
+def together(seen: Sequence[Seen]) -> Seen:
+    """Make one answer of those in both orders: the mean probability; the label, where it is the same."""
+    first = seen[0]
+    if len(seen) == 1:
+        return first
+    shares = [one.share for one in seen if one.share is not None]
+    share = math.fsum(shares) / len(shares) if len(shares) == len(seen) else None
+    if any(one.label != first.label for one in seen):
+        return Seen(TIE, "with-the-order", share, first.text)
+    return Seen(first.label, first.names, share, first.text)
+
+
+def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:
+    """Give the first label's part of the probability of both."""
+    known = [scores.get(label) for label in labels]
+    if not all(isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each <= 1 for each in known):
+        return None
+    one, other = (float(each) for each in known if each is not None)
+    return one / (one + other) if one + other > 0 else None
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    """Match any name as a whole word of a casefolded text; of overlapping ones the longest."""
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    spelt = (GAP.join(map(re.escape, re.split(GAP, name))) for name in longest_first)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(spelt)})(?!\w)")

@@ -1,0 +1,304 @@
+"""Stereotype score: which of two sentences about two groups a language model prefers (P4).
+
+Both sentences of a pair say the same, of either group. With neutral attribute terms a model that takes no side
+prefers each in half of the pairs (step 1); with attribute terms of a stereotype, a model that does not follow it
+does, too (step 2). Sentences are uploaded, kept, written by an author of the user's choice, or made from templates
+(METHODS section 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+
+from assay.bounds import check_bounds
+from assay.catalog.shipped import is_shipped, specifications, stereotype_words
+from assay.catalog.stereotypes import StereotypeWords
+from assay.declaration import refuse_repeats
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import Experiment
+from assay.judgement import Counts, Judged, Tolerance, told
+from assay.model import Component, Finding, Kind, Probe, Reason, Reply
+from assay.preferences import Preferences, summary
+from assay.scoring import Ladder, Rung, ask_pairs, climb, next_rung
+from assay.sentences import Pair, Sentence, check, in_turns, sort, template_sentences
+from assay.statistics.stereotype import fit_terms, score_choices
+from assay.two_step import look_sizes
+from assay.writing import Writing, Written, write_sentences
+
+EARLY = 0.25
+"""A look before the last needs a quarter of the permitted doubt: few pairs mislead more often than many."""
+
+MOST_PAIRS = 10_000
+"""Pairs of a rating, 20,000 sentences: every one of them stands on it."""
+
+MASKED_WORDS = 6
+"""Words of a sentence that a masked model is asked about, roughly, for the progress bar."""
+
+Name = Annotated[str, MinLen(1), MaxLen(100)]
+
+
+@dataclass(frozen=True)
+class StereotypeScore:
+    """Ask a language model which of two sentences it prefers, the stereotyped one or its counterpart.
+
+    Parameters
+    ----------
+    attribute : str
+        What the groups differ in. Empty: what the specification is about, or gender.
+    specification : str or tuple of str, optional
+        Groups and attribute terms by name: of the catalog or the caller's own. Several are a component each.
+    words : tuple of StereotypeWords, optional
+        The same, written out; they outrank `specification`.
+    sentences : tuple of Sentence
+        Sentences to ask about: uploaded, or kept and perhaps edited. Each counts for every specification it fits.
+    writing : Writing, optional
+        What an author is asked for where sentences are lacking; the job must name an author.
+    corpus : str, optional
+        A kept collection of sentences by its id; whoever keeps it fills `sentences` in.
+    scoring : str
+        How pairs are compared: ``echo``, ``masked``, ``choice``, or ``auto``, the first of these that the service
+        does not refuse.
+    per_term : int
+        Pairs of each attribute term at the first look; then twice as many at each.
+    most_per_term : int
+        Pairs of each attribute term at the last look.
+    stop_early : bool
+        Whether there is more than one look; without, `per_term` pairs are asked about.
+    delta : float
+        Largest distance of a score from 1/2 that still counts as none.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: Literal["stereotype-score"] = "stereotype-score"
+    specification: Name | Annotated[tuple[Name, ...], MinLen(1), MaxLen(20)] | None = None
+    words: Annotated[tuple[StereotypeWords, ...], MinLen(1), MaxLen(20)] | None = None
+    sentences: Annotated[tuple[Sentence, ...], MaxLen(MOST_PAIRS)] = ()
+    writing: Writing | None = None
+    corpus: Annotated[str, MaxLen(100)] | None = None
+    scoring: Literal["auto", "echo", "masked", "choice"] = "auto"
+    per_term: Annotated[int, Ge(1), Le(200)] = 10
+    most_per_term: Annotated[int, Ge(1), Le(1000)] = 40
+    stop_early: bool = True
+    delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
+    summary: ClassVar[str] = "Which of two sentences does a language model prefer, the stereotype or its counterpart?"
+    paper: ClassVar[str] = (
+        "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
+    )
+
+    def __post_init__(self) -> None:
+        """Look the words up and refuse what cannot be carried out."""
+        check_bounds(self)
+        if self.stop_early and self.per_term > self.most_per_term:
+            raise OutOfBounds(
+                f"most_per_term must be at least per_term ({self.per_term}), not {self.most_per_term}", "most_per_term"
+            )
+        words = self.words if self.words is not None else self._shipped()
+        if words is None:
+            return  # some of the caller's own: whoever keeps them fills them in
+        refuse_repeats("words", [one.name for one in words])
+        about = list(dict.fromkeys(one.attribute for one in words))
+        named = about[0] if len(about) == 1 else "several"
+        if self.attribute not in {"", named}:
+            raise SpecificationError(
+                f"these words are about {', '.join(about)}, not about {self.attribute}; leave one of the two out",
+                "attribute",
+            )
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "attribute", named)
+        self._refuse_useless(words)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Names of the specifications that were asked for; empty for the attribute's usual one."""
+        return (self.specification,) if isinstance(self.specification, str) else self.specification or ()
+
+    @property
+    def needs_author(self) -> bool:
+        """Whether the job must name a second service that writes."""
+        return self.writing is not None
+
+    def _shipped(self) -> tuple[StereotypeWords, ...] | None:
+        if not all(map(is_shipped, self.named)):
+            return None
+        return tuple(stereotype_words(name, self.attribute or "gender") for name in self.named or (None,))
+
+    def _refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
+        """Refuse sentences of which none is of use; where some are not, they are counted and the others asked."""
+        if not self.sentences or self.writing is not None:
+            return
+        if all(check(sentence, one) is not None for one in words for sentence in self.sentences):
+            why = check(self.sentences[0], words[0])
+            raise SpecificationError(
+                f"no sentence holds one group term and one attribute term of {words[0].name} as whole words "
+                f"(the first: {str(why).replace('-', ' ')}); there are {len(self.sentences)}",
+                "sentences",
+            )
+
+    @property
+    def _words(self) -> tuple[StereotypeWords, ...]:
+        if self.words is None:
+            raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
+        return self.words
+
+    def expected_probes(self) -> int:
+        """Count the questions of a case that is clear at the first look, and the prompts of an author."""
+        terms = sum(len(one.roles) for one in self.words or ())
+        each = 2 * MASKED_WORDS if self.scoring == "masked" else 2
+        return terms * (self.per_term * each + (0 if self.writing is None else self.writing.per_term))
+
+    # ------------------------------------------------------------------------ the experiment
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Collect the sentences of each specification, find the rung, and ask until letters are clear."""
+        components: list[Component] = []
+        measured: list[Preferences] = []
+        ladder: Ladder | None = None
+        for place, (words, own) in enumerate(zip(self._words, rng.spawn(len(self._words)), strict=True)):
+            collecting, judging = own.spawn(2)
+            rounds, sources = yield from self._collect(place, words, collecting)
+            if ladder is None and rounds:
+                ladder = yield from climb(self.scoring, rounds[0][0])
+            if ladder is None or ladder.rung is None:
+                components.append(self._unasked(words, ladder, sources, judging))
+                continue
+            sources["scoring"] = {"rung": ladder.rung, "asked": self.scoring, "refused": dict(ladder.refused)}
+            found = Preferences(words, ladder.rung, sources=sources)
+            components.append((yield from self._look(place, ladder.rung, found, rounds, judging)))
+            measured.append(found)
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+            detail={"model": model_score(measured)},
+        )
+
+    def _collect(
+        self, place: int, words: StereotypeWords, rng: np.random.Generator
+    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Pair]], dict[str, Any]]]:
+        """Take the kept sentences, have lacking ones written, or fall back on templates; in rounds over terms."""
+        writing, filling = rng.spawn(2)
+        most = self.most_per_term if self.stop_early else self.per_term
+        sentences: tuple[Sentence, ...] = self.sentences
+        sources: dict[str, Any] = {}
+        if self.writing is not None:
+            made: Written = yield from write_sentences(
+                words,
+                sentences,
+                self.writing.per_term,
+                writing,
+                family=self.writing.family,
+                tries=self.writing.tries,
+                place=f"{place}/write",
+            )
+            sentences, sources["writing"] = (*sentences, *made.sentences), {**asdict(self.writing), **made.as_json()}
+        elif not sentences:
+            sentences = template_sentences(words, most, filling)
+        held = sort(sentences, words)
+        sources["refused"] = dict(held.refused)
+        rounds = in_turns(held.pairs)[:most]
+        return _within(rounds, MOST_PAIRS // len(self._words)), sources
+
+    def _look(
+        self,
+        place: int,
+        rung: Rung,
+        found: Preferences,
+        rounds: Sequence[Sequence[Pair]],
+        rng: np.random.Generator,
+    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
+        """Ask round after round, look at what is there, and stop when the letter is clear."""
+        asked = 0
+        for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
+            more = [pair for one in rounds[asked:size] for pair in one]
+            yield from ask_pairs(rung, more, found.tally, str(place), sum(map(len, rounds[:asked])))
+            asked = size
+            last = size == len(rounds) or not self.stop_early or found.tally.unasked > 0
+            look, again = deepcopy(own := rng.spawn(1)[0]), own
+            doubt = 1.0 if last else EARLY
+            component = found.judge(self._tolerance(doubt), look, brief=True)
+            found.looks.append(_looked(size, found, component))
+            if last or component.declared or component.letter is None:
+                break
+        # the same draws, so the same letter, now with all that stands beside it
+        return found.judge(self._tolerance(doubt), again)
+
+    def _tolerance(self, doubt: float) -> Tolerance:
+        """Give what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
+        confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self._words))
+        return Tolerance(self.delta, confidence, (self.delta / 2, self.delta, min(2 * self.delta, 0.5)))
+
+    def _unasked(
+        self, words: StereotypeWords, ladder: Ladder | None, sources: dict[str, Any], rng: np.random.Generator
+    ) -> Component:
+        """Give up a specification about which nothing can be asked: no sentence, or no rung."""
+        if ladder is None:
+            found = Preferences(words, None, sources=sources)
+            return found.judge(self._tolerance(1.0), rng)
+        sources["scoring"] = {"rung": None, "asked": self.scoring, "refused": dict(ladder.refused)}
+        judged = Judged(words.name, Counts(0), self._tolerance(1.0), sources)
+        rung = list(ladder.refused)[-1]
+        facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
+        return judged.give_up(Reason("scoring-refused", facts, words.name))
+
+
+def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
+    """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
+
+    Parameters
+    ----------
+    measured : sequence of Preferences
+        What was preferred in each.
+
+    Returns
+    -------
+    dict
+        ``why`` where there is no pair with a stereotype term.
+    """
+
+    def scored() -> dict[str, Any]:
+        rows = [(one.words.name, term, towards) for one in measured for term, towards in one.stereotyped]
+        whole = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
+        return {
+            **summary(whole),
+            "by_bias": dict(whole.by_bias),
+            "posterior": told(lambda: asdict(fit_terms(whole.by_term).overall)),
+        }
+
+    return told(scored)
+
+
+def _within(rounds: list[list[Pair]], most: int) -> list[list[Pair]]:
+    """Drop rounds beyond so many pairs, but never the first."""
+    kept: list[list[Pair]] = []
+    for one in rounds:
+        if kept and sum(map(len, kept)) + len(one) > most:
+            break
+        kept.append(one)
+    return kept
+
+
+def _looked(size: int, found: Preferences, component: Component) -> dict[str, Any]:
+    given = component.probabilities
+    return {
+        "per_term": size,
+        "pairs": len(found.tally.compared),
+        "letter": None if component.letter is None else component.letter.value,
+        "probabilities": None if given is None else asdict(given),
+    }

@@ -1,0 +1,254 @@
+"""Visual stereotype: which of two labels an image classifier gives to pictures of a term (P4).
+
+Pictures are of *generation terms*. Of neutral terms a service that takes no side gives either label as often (step 1);
+of terms that a stereotype ties to one of them, a service that does not follow it does, too (step 2). Pictures are
+uploaded, kept, or drawn by an author of the user's choice (METHODS section 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+
+from assay.bounds import check_bounds
+from assay.catalog.shipped import is_shipped, specifications, visual_words
+from assay.catalog.visuals import VisualWords
+from assay.declaration import refuse_repeats
+from assay.drawing import Drawing, draw_pictures
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import Experiment
+from assay.judgement import Tolerance
+from assay.looking import QUESTION, ask_pictures, check_question
+from assay.model import Component, Finding, Kind, Probe, Reply
+from assay.pictures import Picture, Shown, in_turns, sort
+from assay.sightings import Sightings, model_score
+from assay.two_step import look_sizes
+from assay.visual_judgement import judge_pictures, looked
+
+EARLY = 0.25
+"""A look before the last needs a quarter of the permitted doubt: few pictures mislead more often than many."""
+
+MOST_PICTURES = 10_000
+"""Pictures of a rating: every one of them stands on it."""
+
+Name = Annotated[str, MinLen(1), MaxLen(100)]
+
+
+@dataclass(frozen=True)
+class VisualStereotype:
+    """Ask an image classifier which of two labels fits pictures, and whether it goes by a stereotype.
+
+    Parameters
+    ----------
+    attribute : str
+        What the labels differ in. Empty: what the specification is about, or gender.
+    specification : str or tuple of str, optional
+        Labels and generation terms by name: of the catalog or the caller's own. Several are a component each.
+    words : tuple of VisualWords, optional
+        The same, written out; they outrank `specification`.
+    pictures : tuple of Picture
+        Pictures to ask about, by the digests of their images. Each counts for every specification that has its term.
+    drawing : Drawing, optional
+        What an author is asked for where pictures are lacking; the job must name an author.
+    corpus : str, optional
+        A kept collection of pictures by its id; whoever keeps it fills `pictures` in.
+    answers : str
+        ``auto``: probabilities where every answer has them, and else the label that was named; or ``labels``.
+    question : str
+        What services that answer questions are asked; ``{labels}`` stands for both labels.
+    per_term : int
+        Pictures of each generation term at the first look; then twice as many at each.
+    most_per_term : int
+        Pictures of each generation term at the last look.
+    stop_early : bool
+        Whether there is more than one look; without, `per_term` pictures are asked about.
+    delta : float
+        Largest distance of a score from 1/2 that still counts as none.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: Literal["visual-stereotype"] = "visual-stereotype"
+    specification: Name | Annotated[tuple[Name, ...], MinLen(1), MaxLen(20)] | None = None
+    words: Annotated[tuple[VisualWords, ...], MinLen(1), MaxLen(20)] | None = None
+    pictures: Annotated[tuple[Picture, ...], MaxLen(MOST_PICTURES)] = ()
+    drawing: Drawing | None = None
+    corpus: Annotated[str, MinLen(1), MaxLen(100)] | None = None
+    answers: Literal["auto", "labels"] = "auto"
+    question: Annotated[str, MinLen(1), MaxLen(1000)] = QUESTION
+    per_term: Annotated[int, Ge(1), Le(200)] = 10
+    most_per_term: Annotated[int, Ge(1), Le(1000)] = 40
+    stop_early: bool = True
+    delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
+    summary: ClassVar[str] = "Which of two labels does an image classifier give, and does it go by a stereotype?"
+    paper: ClassVar[str] = (
+        "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
+    )
+
+    def __post_init__(self) -> None:
+        """Look the words up and refuse what cannot be carried out."""
+        check_bounds(self)
+        check_question(self.question)
+        if self.stop_early and self.per_term > self.most_per_term:
+            raise OutOfBounds(
+                f"most_per_term must be at least per_term ({self.per_term}), not {self.most_per_term}", "most_per_term"
+            )
+        words = self.words if self.words is not None else self._shipped()
+        if words is None:
+            return  # some of the caller's own: whoever keeps them fills them in
+        refuse_repeats("words", [one.name for one in words])
+        about = list(dict.fromkeys(one.attribute for one in words))
+        named = about[0] if len(about) == 1 else "several"
+        if self.attribute not in {"", named}:
+            raise SpecificationError(
+                f"these words are about {', '.join(about)}, not about {self.attribute}; leave one of the two out",
+                "attribute",
+            )
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "attribute", named)
+        self._refuse_useless(words)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Names of the specifications that were asked for; empty for the attribute's usual one."""
+        return (self.specification,) if isinstance(self.specification, str) else self.specification or ()
+
+    @property
+    def needs_author(self) -> bool:
+        """Whether the job must name a second service that draws."""
+        return self.drawing is not None
+
+    def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - as of other methods
+        """Refuse to begin without a picture: there are none of ours, and a corpus was filled in before.
+
+        Raises
+        ------
+        SpecificationError
+            For the field ``"pictures"``.
+        """
+        if not self.pictures and self.drawing is None:
+            raise SpecificationError(
+                "there is nothing to show: give pictures, have an author draw them (drawing), or name a corpus where "
+                "it is kept",
+                "pictures",
+            )
+        return self
+
+    def _shipped(self) -> tuple[VisualWords, ...] | None:
+        if not all(map(is_shipped, self.named)):
+            return None
+        return tuple(visual_words(name, self.attribute or "gender") for name in self.named or (None,))
+
+    def _refuse_useless(self, words: Sequence[VisualWords]) -> None:
+        """Refuse pictures of which none is of use; where some are not, they are counted and the others shown."""
+        if not self.pictures or self.drawing is not None:
+            return
+        if not any(sort(self.pictures, one).pictures for one in words):
+            raise SpecificationError(
+                f"no picture is of a term of {words[0].name}: the first is said to be of {self.pictures[0].term!r}, "
+                f"and the terms are {', '.join(list(words[0].roles)[:6])} …",
+                "pictures",
+            )
+
+    @property
+    def _words(self) -> tuple[VisualWords, ...]:
+        if self.words is None:
+            raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
+        return self.words
+
+    def expected_probes(self) -> int:
+        """Count the questions of a case that is clear at the first look, and the prompts of an author."""
+        terms = sum(len(one.roles) for one in self.words or ())
+        # the first picture of each term is shown twice
+        return terms * (self.per_term + 1 + (0 if self.drawing is None else self.drawing.per_term))
+
+    # ------------------------------------------------------------------------ the experiment
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Collect the pictures of each specification, and ask until letters are clear."""
+        components: list[Component] = []
+        measured: list[Sightings] = []
+        for place, (words, own) in enumerate(zip(self._words, rng.spawn(len(self._words)), strict=True)):
+            rounds, sources = yield from self._collect(place, words)
+            found = Sightings(words, self.answers, sources=sources)
+            components.append((yield from self._look(place, found, rounds, own)))
+            measured.append(found)
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+            detail={"model": model_score(measured)},
+        )
+
+    def _collect(
+        self, place: int, words: VisualWords
+    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Shown]], dict[str, Any]]]:
+        """Take the kept pictures and have lacking ones drawn; in rounds over terms."""
+        pictures: tuple[Picture, ...] = self.pictures
+        sources: dict[str, Any] = {}
+        if self.drawing is not None:
+            wanted = self.drawing
+            made = yield from draw_pictures(
+                words, pictures, wanted.per_term, prompt=wanted.prompt, tries=wanted.tries, place=f"{place}/draw"
+            )
+            pictures, sources["drawing"] = (*pictures, *made.pictures), {**asdict(wanted), **made.as_json()}
+        held = sort(pictures, words)
+        sources["refused"] = dict(held.refused)
+        most = self.most_per_term if self.stop_early else self.per_term
+        return _within(in_turns(held.pictures)[:most], MOST_PICTURES // len(self._words)), sources
+
+    def _look(
+        self, place: int, found: Sightings, rounds: Sequence[Sequence[Shown]], rng: np.random.Generator
+    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
+        """Ask round after round, look at what is there, and stop when the letter is clear."""
+        if not rounds:
+            return judge_pictures(found, self._tolerance(1.0), rng)
+        tally, asked = found.tally, 0
+        ask = partial(ask_pictures, words=found.words, question=self.question, tally=tally, place=str(place))
+        yield from ask(rounds[0], first=0, both=True)
+        for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
+            start = max(asked, 1)
+            more = [picture for one in rounds[start:size] for picture in one]
+            if not tally.unasked:
+                yield from ask(more, first=sum(map(len, rounds[:start])), both=tally.changed > 0)
+            asked = size
+            last = size == len(rounds) or not self.stop_early or tally.unasked > 0
+            look, again = deepcopy(own := rng.spawn(1)[0]), own
+            doubt = 1.0 if last else EARLY
+            component = judge_pictures(found, self._tolerance(doubt), look, brief=True)
+            found.looks.append(looked(size, found, component))
+            if last or component.declared or component.letter is None:
+                break
+        # the same draws, so the same letter, now with all that stands beside it
+        return judge_pictures(found, self._tolerance(doubt), again)
+
+    def _tolerance(self, doubt: float) -> Tolerance:
+        """Give what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
+        confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self._words))
+        return Tolerance(self.delta, confidence, (self.delta / 2, self.delta, min(2 * self.delta, 0.5)))
+
+
+def _within(rounds: list[list[Shown]], most: int) -> list[list[Shown]]:
+    """Drop rounds beyond so many pictures, but never the first."""
+    kept: list[list[Shown]] = []
+    for one in rounds:
+        if kept and sum(map(len, kept)) + len(one) > most:
+            break
+        kept.append(one)
+    return kept

@@ -1,0 +1,149 @@
+"""From what a service said of generated inputs to a component with its letter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError
+from assay.judgement import Counts, Judged, Tolerance
+from assay.model import Component, Evidence, Letter, Reason
+from assay.sampling.resemblance import chain_as_json
+from assay.sampling.texts import TextsHeard
+from assay.sampling.vectors import CellsHeard
+from assay.statistics.alternation_effects import Profiles
+from assay.statistics.importance import HEAVY, Weights
+from assay.statistics.intervals import interval_of
+from assay.statistics.sampling_effects import Deviations, SamplingEffects, cell_effects, paired_effects
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What a specification holds against the effects.
+
+    Attributes
+    ----------
+    tolerance : Tolerance
+        Delta and confidence.
+    tie : float
+        Share of a side that a tied prior gives to a value.
+    """
+
+    tolerance: Tolerance
+    tie: float
+
+    def texts(
+        self, heard: TextsHeard, counts: Counts, detail: dict[str, Any], rng: np.random.Generator, *, brief: bool
+    ) -> Component:
+        """Judge texts."""
+        drawing, showing = rng.spawn(2)
+        told = detail | {"weights": heard.weights.as_json(), "clusters": _sizes(heard.paired.profiles)}
+        judged = Judged(heard.label, counts, self.tolerance, told)
+        try:
+            effects = paired_effects(heard.paired, self.tie, drawing)
+        except EvidenceError as error:
+            return judged.impossible(error)
+        judged.detail |= _distribution(effects, heard.values, heard.paired.rates, heard.sides)
+        if not brief:
+            judged.detail |= heard.texts().as_json(showing)
+        return self._conclude(judged, effects, heard.weights, heard.values, heard.sides)
+
+    def vectors(
+        self, heard: CellsHeard, counts: Counts, detail: dict[str, Any], rng: np.random.Generator, *, brief: bool
+    ) -> Component:
+        """Judge vectors."""
+        drawing, showing = rng.spawn(2)
+        told = detail | {"weights": heard.weights.as_json()}
+        judged = Judged(heard.label, counts, self.tolerance, told)
+        try:
+            effects = cell_effects(heard.cells, len(heard.values), self.tie, drawing)
+        except EvidenceError as error:
+            return judged.impossible(error)
+        judged.detail |= _distribution(effects, heard.values, heard.rates, heard.sides)
+        if not brief:
+            judged.detail |= heard.shown.as_json(showing)
+        if heard.chains:
+            judged.detail["chain"] = chain_as_json(heard.chains)
+        return self._conclude(judged, effects, heard.weights, heard.values, heard.sides)
+
+    def _conclude(
+        self,
+        judged: Judged,
+        effects: SamplingEffects,
+        weights: Weights,
+        values: Sequence[str],
+        sides: Sequence[str],
+    ) -> Component:
+        evidence = Evidence(effects.step_1, effects.step_2)
+        if weights.heavy:
+            facts = {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}
+            return judged.give_up(Reason("weights-heavy", facts, judged.name), evidence=evidence)
+        rates = np.array(judged.detail["yes_rates"]["rates"])
+        return judged.conclude(
+            evidence, lambda letter: _why(letter, judged.name, effects, values, sides, rates), effects.intervals()
+        )
+
+
+def _sizes(profiles: Profiles) -> dict[str, int]:
+    return {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()}
+
+
+def _distribution(
+    effects: SamplingEffects, values: Sequence[str], rates: Floats, sides: Sequence[str]
+) -> dict[str, Any]:
+    """Write down the attribute's distribution under each prior, before and after."""
+    return {
+        "distribution": _shares(effects.even, values),
+        "tied": [
+            {"favoured": values[one.prior.favoured or 0], "side": sides[_side(one)], "values": _shares(one, values)}
+            for one in effects.tied
+        ],
+        "yes_rates": {"values": list(values), "sides": list(sides), "rates": rates.tolist()},
+    }
+
+
+def _side(one: Deviations) -> int:
+    """Say which side the favoured value holds more of."""
+    return int(one.prior.sides[one.prior.favoured or 0].argmax())
+
+
+def _shares(one: Deviations, values: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "value": name,
+            "prior": 1 / len(values),
+            "posterior": asdict(interval_of(one.share_draws[:, place])) | {"estimate": float(one.shares[place])},
+        }
+        for place, name in enumerate(values)
+    ]
+
+
+def _why(
+    letter: Letter,
+    label: str,
+    effects: SamplingEffects,
+    values: Sequence[str],
+    sides: Sequence[str],
+    rates: Floats,
+) -> Reason:
+    most, of_side = int(effects.even.shares.argmax()), rates.mean(axis=0)
+    facts = {
+        "label": label,
+        "value": values[most],
+        "share": float(effects.even.shares[most]),
+        "even": 1 / len(values),
+        "step_1": float(effects.step_1.mean()),
+        "step_2": float(effects.step_2.mean()),
+        "side": sides[int(of_side.argmax())],
+        "other": sides[int(of_side.argmin())],
+        "rate": float(of_side.max()),
+        "other_rate": float(of_side.min()),
+    }
+    code = {Letter.BS: "yes-prefers-value", Letter.DSBS: "yes-follows-content", Letter.UCS: "yes-even-handed"}[letter]
+    return Reason(code, facts, label)

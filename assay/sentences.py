@@ -1,0 +1,330 @@
+"""Sentences about one of two groups, and their counterparts about the other (P4).
+
+A sentence is of use if it holds one group term and one attribute term, and nothing else that tells the groups
+apart. Its counterpart is the same sentence with the other group's term. It does not matter about which of the two
+groups a sentence was written: both are asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import MaxLen, MinLen
+
+from assay.bounds import check_bounds
+from assay.catalog.articles import indefinite
+from assay.catalog.stereotypes import Role, StereotypeWords
+from assay.catalog.tables import read_table
+
+LONGEST = 1000
+"""Characters of a sentence."""
+
+GAP = r"[\s\-\u2010\u2011]+"
+"""What may stand between the words of a term: blanks, hyphens."""
+
+PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})
+"""Group terms that take no article."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence to be asked about, as somebody keeps it.
+
+    Parameters
+    ----------
+    text : str
+        The sentence.
+    group_term, attribute_term : str
+        What it holds of either group, and of the attribute, as the specification writes them.
+    source : str
+        Where it comes from: ``written``, ``uploaded``, ``template``, ``edited`` ...
+    id : str
+        Names it where it is kept.
+    counterpart : str
+        The same about the other group. Empty: made of the text by putting the other term in.
+    """
+
+    text: Annotated[str, MinLen(1), MaxLen(LONGEST)]
+    group_term: Annotated[str, MaxLen(100)] = ""
+    attribute_term: Annotated[str, MaxLen(100)] = ""
+    source: Annotated[str, MaxLen(50)] = "uploaded"
+    id: Annotated[str, MaxLen(300)] = ""
+    counterpart: Annotated[str, MaxLen(LONGEST)] = ""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its counterpart.
+
+    Attributes
+    ----------
+    first, second : str
+        The one about the first group, and the one about the second.
+    term : str
+        The attribute term, as the specification writes it.
+    role : str
+        Which group the term is said to go with: ``first``, ``second`` or ``neutral``.
+    groups : int
+        Place of the pair of group terms in the specification.
+    written : str
+        About which group the sentence was written: ``first`` or ``second``.
+    source, id : str
+        The sentence's.
+    """
+
+    first: str
+    second: str
+    term: str
+    role: Role
+    groups: int
+    written: str
+    source: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Sentences that are of use, as pairs, and what the others lack.
+
+    Attributes
+    ----------
+    pairs : tuple of Pair
+        In the sentences' order, each once.
+    refused : mapping of str to int
+        Sentences that are of no use, by reason.
+    """
+
+    pairs: tuple[Pair, ...]
+    refused: Mapping[str, int]
+
+
+def check(sentence: Sentence, words: StereotypeWords) -> str | None:
+    """Say why a sentence is of no use, or ``None`` if it is.
+
+    Returns
+    -------
+    str or None
+        ``no-group-term``, ``several-group-terms``, ``other-group-word``, ``no-attribute-term``,
+        ``several-attribute-terms``, ``wrong-term`` (another term than the sentence is said to hold) or
+        ``counterpart-differs`` (it is not the same about the other group).
+    """
+    found = _reader(words).find(sentence)
+    return found if isinstance(found, str) else None
+
+
+def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
+    """Make the pair of a sentence, or say why it is of no use (see `check`)."""
+    return _reader(words).read(sentence)
+
+
+def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted:
+    """Make pairs of sentences; count those that are of no use, and repetitions, by reason."""
+    pairs: dict[tuple[str, str], Pair] = {}
+    refused: Counter[str] = Counter()
+    for sentence in sentences:
+        found = read(sentence, words)
+        if isinstance(found, str):
+            refused[found] += 1
+        elif (texts := (found.first, found.second)) in pairs:
+            refused["repeated"] += 1
+        else:
+            pairs[texts] = found
+    return Sorted(tuple(pairs.values()), dict(refused))
+
+
+def in_turns(pairs: Iterable[Pair]) -> list[list[Pair]]:
+    """Put pairs into rounds: in each, every term that has one left gives one.
+
+    So any beginning treats terms alike, and within a term the pairs of group terms take turns.
+    """
+    of_term: dict[str, dict[int, list[Pair]]] = {}
+    for pair in pairs:
+        of_term.setdefault(pair.term, {}).setdefault(pair.groups, []).append(pair)
+    queues = [list(_alternating(list(by_groups.values()))) for by_groups in of_term.values()]
+    most = max(map(len, queues), default=0)
+    return [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(most)]
+
+
+def _alternating(lists: Sequence[Sequence[Pair]]) -> Iterator[Pair]:
+    for turn in range(max(map(len, lists), default=0)):
+        for one in lists:
+            if turn < len(one):
+                yield one[turn]
+
+
+# ---------------------------------------------------------------------------- reading
+@lru_cache(maxsize=64)
+def _reader(words: StereotypeWords) -> _Reader:
+    return _Reader(words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Both terms of a sentence: the group's pair and side, where it stands, and the attribute's."""
+
+    place: int
+    side: int
+    mark: re.Match[str]
+    term: str
+    role: Role
+
+
+class _Reader:
+    """Finds terms in sentences: whole words, in any case; of overlapping ones the longest."""
+
+    def __init__(self, words: StereotypeWords) -> None:
+        self.words = words
+        self.groups = {
+            _key(term): (place, side) for place, pair in enumerate(words.pairs) for side, term in enumerate(pair)
+        }
+        self.roles = {_key(term): (term, role) for term, role in words.roles.items()}
+
+    @cached_property
+    def group_terms(self) -> re.Pattern[str]:
+        return _any_of(self.groups)
+
+    @cached_property
+    def attribute_terms(self) -> re.Pattern[str]:
+        return _any_of(self.roles)
+
+    @cached_property
+    def telling(self) -> re.Pattern[str] | None:
+        return _any_of(self.words.telling) if self.words.telling else None
+
+    def read(self, sentence: Sentence) -> Pair | str:
+        found = self.find(sentence)
+        if isinstance(found, str):
+            return found
+        text, other = _line(sentence.text), _line(sentence.counterpart)
+        listed = self.words.pairs[found.place]
+        if not other:
+            other = _swapped(text, found.mark, listed[found.side], listed[1 - found.side])
+        first, second = (text, other) if found.side == 0 else (other, text)
+        written = "first" if found.side == 0 else "second"
+        return Pair(first, second, found.term, found.role, found.place, written, sentence.source, sentence.id)
+
+    def find(self, sentence: Sentence) -> _Found | str:
+        """Find both terms of a sentence that is of use, or say why it is not."""
+        found = self._terms(_line(sentence.text))
+        if isinstance(found, str):
+            return found
+        listed = self.words.pairs[found.place][found.side]
+        for said, seen in ((sentence.group_term, listed), (sentence.attribute_term, found.term)):
+            if said and _key(said) != _key(seen):
+                return "wrong-term"
+        if sentence.counterpart and self._differs(_line(sentence.counterpart), found):
+            return "counterpart-differs"
+        return found
+
+    def _terms(self, text: str) -> _Found | str:
+        """Find the group term and the attribute term, or say what is wrong."""
+        groups, attributes = (list(one.finditer(text)) for one in (self.group_terms, self.attribute_terms))
+        if not groups:
+            return "no-group-term"
+        if len(groups) > 1:
+            return "several-group-terms"
+        if self.telling is not None and self.telling.search(text):
+            return "other-group-word"
+        if not attributes:
+            return "no-attribute-term"
+        if len(attributes) > 1:
+            return "several-attribute-terms"
+        place, side = self.groups[_key(groups[0].group())]
+        term, role = self.roles[_key(attributes[0].group())]
+        return _Found(place, side, groups[0], term, role)
+
+    def _differs(self, counterpart: str, text: _Found) -> bool:
+        found = self._terms(counterpart)
+        due = (text.place, 1 - text.side, text.term)
+        return isinstance(found, str) or (found.place, found.side, found.term) != due
+
+
+def _line(text: str) -> str:
+    """Write a text with single blanks."""
+    return " ".join(text.split())
+
+
+def _key(term: str) -> str:
+    """Write a term as it is looked up."""
+    return re.sub(GAP, " ", term).casefold()
+
+
+def _any_of(terms: Iterable[str]) -> re.Pattern[str]:
+    longest_first = sorted(terms, key=lambda term: (-len(term), term))
+    written = (GAP.join(map(re.escape, re.split(GAP, term))) for term in longest_first)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)", re.IGNORECASE)
+
+
+_ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
+
+
+def _swapped(text: str, mark: re.Match[str], listed: str, other: str) -> str:
+    """Put the other group's term in, in the case of the one that was there, and mend the article before it."""
+    before, after = text[: mark.start()], text[mark.end() :]
+    if article := _ARTICLE.search(before):
+        due = indefinite(other).split(" ", 1)[0]
+        due = due.capitalize() if article[1][0].isupper() else due
+        before = before[: article.start()] + due + article[2]
+    return before + _in_case_of(mark.group(), listed, other) + after
+
+
+def _in_case_of(seen: str, listed: str, other: str) -> str:
+    if seen == listed:
+        return other
+    if len(seen) > 1 and seen.isupper():
+        return other.upper()
+    if seen[:1].isupper():
+        return other[:1].upper() + other[1:]
+    return other
+
+
+# ---------------------------------------------------------------------------- templates
+def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Generator) -> tuple[Sentence, ...]:
+    """Write sentences from the specification's frames, or from frames that any word can be put into.
+
+    Parameters
+    ----------
+    words : StereotypeWords
+        The specification.
+    per_term : int
+        Sentences of each attribute term; at most one for each pair of group terms in each frame.
+    rng : Generator
+        Orders frames and pairs.
+
+    Returns
+    -------
+    tuple of Sentence
+        Every term meets every pair of group terms as often, give or take one.
+    """
+    frames = words.frames or tuple(read_table("words/stereotypes")["frames"]["any"])
+    pairs, turn = rng.permutation(len(words.pairs)), rng.permutation(len(frames))
+    made = []
+    for at, term in enumerate(words.roles):
+        for number in range(min(per_term, len(pairs) * len(frames))):
+            again, which = divmod(number, len(pairs))
+            pair = words.pairs[pairs[(at + which) % len(pairs)]]
+            frame = frames[turn[(at + which + again) % len(frames)]]
+            group = pair[(at + number) % 2]
+            made.append(Sentence(fill(frame, group, term), group, term, "template", f"template/{term}/{number}"))
+    return tuple(made)
+
+
+def fill(frame: str, group: str, attribute: str) -> str:
+    """Write the sentence of a frame; common nouns of a group get "the" where the frame asks for it."""
+    the_group = group if group[:1].isupper() or group.casefold() in PRONOUNS else f"the {group}"
+    slots = {"group": group, "the_group": the_group, "attribute": attribute}
+    slots |= {name.capitalize(): slots[name][:1].upper() + slots[name][1:] for name in ("group", "the_group")}
+    if "{an_attribute}" in frame:
+        slots["an_attribute"] = indefinite(attribute)
+    return frame.format_map(slots)

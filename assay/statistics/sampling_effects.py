@@ -1,0 +1,354 @@
+"""The two effects of stimulus sampling, drawn: how far what makes a service say yes is from even.
+
+``p(s | yes) ~ p(s) P(yes | s)``. The prior is a mixture of cells, one for each value of the attribute and each
+side of the content; a cell's *yes rate* is the mean of P(yes | s) in it, and the attribute's distribution in the
+posterior follows from the rates and the shares of the sides alone (METHODS section 5). In the unbiased prior the
+values are equally likely and hold both sides alike; in a tied one a value holds more of one side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError, TooFewObservations
+from assay.model import Interval
+from assay.statistics.alternation_effects import Profiles
+from assay.statistics.crossed import mean_draws
+from assay.statistics.intervals import size_interval
+
+DRAWS = 4000
+
+SWEEPS = 20
+"""Turns of the backfitting; designs here are nearly balanced, so that a few would do."""
+
+SIDES = 2
+"""Sides of the content."""
+
+LEAST = 5
+"""Replies that a cell must have."""
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How contents go with the attribute, which is even in every prior here.
+
+    Attributes
+    ----------
+    favoured : int or None
+        The value that holds more of one side than the others; ``None`` where all hold both alike.
+    sides : ndarray, shape (values, 2)
+        Share of each side among the inputs of each value.
+    """
+
+    favoured: int | None
+    sides: Floats
+
+
+def unbiased_prior(values: int) -> Prior:
+    """Give every value as much of both sides."""
+    return Prior(None, np.full((values, SIDES), 0.5))
+
+
+def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
+    """Tie either side to each value in turn: it holds `tie` of the side, and the other values the rest.
+
+    With two values, to tie a side to the one is to tie the other side to the other, so that there are two priors.
+    """
+    made: list[Prior] = []
+    for favoured in range(values if values > 2 else 1):
+        towards = np.full(values, 1 - tie)
+        towards[favoured] = tie
+        made += [Prior(favoured, np.column_stack([first, 1 - first])) for first in (towards, 1 - towards)]
+    return tuple(made)
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """By how much the shares of the values in a posterior differ from even ones.
+
+    Attributes
+    ----------
+    prior : Prior
+        Of the inputs.
+    estimate : ndarray, shape (values,)
+        Posterior share less ``1 / values``; they sum to 0.
+    drawn : ndarray, shape (draws, values)
+        The same, drawn.
+    """
+
+    prior: Prior
+    estimate: Floats
+    drawn: Floats
+
+    @property
+    def shares(self) -> Floats:
+        """Posterior share of each value, shape (values,)."""
+        return self.estimate + 1 / self.estimate.size
+
+    @property
+    def share_draws(self) -> Floats:
+        """Draws of the shares, shape (draws, values), within [0, 1]."""
+        return np.asarray(np.clip(self.drawn + 1 / self.estimate.size, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class SamplingEffects:
+    """Posteriors under the unbiased prior and under each tied one."""
+
+    even: Deviations
+    tied: tuple[Deviations, ...]
+
+    @cached_property
+    def step_1(self) -> Floats:
+        """Draws of the total variation between the attribute's posterior and its even prior."""
+        return _recentred(_distances(self.even.drawn), _distances(self.even.estimate[None]), self.even.estimate.size)
+
+    @cached_property
+    def step_2(self) -> Floats:
+        """Draws of the total variation that tied content brings, the largest over the values that it is tied to.
+
+        A side of the content is tied to a value both ways, and the effect is half of what the two posteriors differ
+        by: what the attribute itself does has the same sign in both and cancels; it is step 1's.
+        """
+        drawn = tied_distance([one.drawn for one in self.tied])
+        return _recentred(drawn, tied_distance([one.estimate[None] for one in self.tied]), self.even.estimate.size)
+
+    def intervals(self) -> dict[str, Interval] | None:
+        """State both effects by what is known of their signs; ``None`` with more than two values, which have none."""
+        if self.even.estimate.size > 2:
+            return None
+        one, other = (each.drawn[:, 0] for each in self.tied)
+        return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval((one - other) / 2)}
+
+
+def tied_distance(deviations: Sequence[Floats]) -> Floats:
+    """Give the effect of tied content.
+
+    Parameters
+    ----------
+    deviations : sequence of ndarray, shape (..., values)
+        Under each of `tied_priors`, in their order.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [0, 1).
+    """
+    ways = zip(deviations[::2], deviations[1::2], strict=True)
+    return np.asarray(np.max([_distances((one - other) / 2) for one, other in ways], axis=0))
+
+
+# ---------------------------------------------------------------------------- inputs that are asked with every value
+@dataclass(frozen=True)
+class Paired:
+    """What a service said of profiles, each asked with every value of the attribute.
+
+    Attributes
+    ----------
+    profiles : Profiles
+        Its probabilities of yes, with what was written once.
+    side : ndarray of int, shape (profiles,)
+        Side of each profile's content, 0 or 1.
+    weight : ndarray, shape (profiles,)
+        One over the probability with which each was picked.
+    """
+
+    profiles: Profiles
+    side: Whole
+    weight: Floats
+
+    @cached_property
+    def parts(self) -> Floats:
+        """Weight of each profile within its side; the sum over a side is 1."""
+        sums = np.bincount(self.side, weights=self.weight, minlength=SIDES)
+        if (np.bincount(self.side, minlength=SIDES) < LEAST).any():
+            raise TooFewObservations(f"each side of the content needs {LEAST} profiles")
+        return np.asarray(self.weight / sums[self.side])
+
+    @cached_property
+    def rates(self) -> Floats:
+        """Yes rate of each cell, shape (values, 2)."""
+        return np.stack(
+            [np.bincount(self.side, self.parts * column, SIDES) for column in self.profiles.outputs.T],
+        )
+
+
+def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS) -> SamplingEffects:
+    """Draw both effects over crossed clusters.
+
+    Parameters
+    ----------
+    paired : Paired
+        Profiles that were asked with every value.
+    tie : float
+        Share of a side that a tied prior gives to a value.
+    rng : Generator
+        Draws the weights.
+    draws : int
+        Number of draws.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are too few profiles of a side, or clusters of a kind.
+    EvidenceError
+        If no profile has a yes.
+
+    Notes
+    -----
+    A share is a ratio of means; it is drawn through its influence function, one number for each profile, so that
+    what numerator and denominator have in common cancels. What people and frames add to both sides alike is taken
+    out first, as for alternation.
+    """
+    values = len(paired.profiles.values)
+    priors = (unbiased_prior(values), *tied_priors(values, tie))
+    estimates = [deviations_of(paired.rates, prior) for prior in priors]
+    added = _added_on_both_sides(paired)
+    columns = np.hstack(
+        [_influence(paired, prior, estimate, added) for prior, estimate in zip(priors, estimates, strict=True)]
+    )
+    drawn = mean_draws(columns * len(columns), paired.profiles.clusters, rng, draws)
+    made = [
+        Deviations(prior, estimate, _possible(estimate + drawn[:, place * values : (place + 1) * values]))
+        for place, (prior, estimate) in enumerate(zip(priors, estimates, strict=True))
+    ]
+    return SamplingEffects(made[0], tuple(made[1:]))
+
+
+def deviations_of(rates: Floats, prior: Prior) -> Floats:
+    """Give the shares of the values in a posterior, less even ones.
+
+    Parameters
+    ----------
+    rates : ndarray, shape (..., values, 2)
+        Yes rates.
+    prior : Prior
+        Of the inputs.
+
+    Returns
+    -------
+    ndarray, shape (..., values)
+
+    Raises
+    ------
+    EvidenceError
+        If every rate that the prior reaches is 0.
+    """
+    of_value = (rates * prior.sides).sum(axis=-1)
+    total = of_value.sum(axis=-1, keepdims=True)
+    if not (total > 0).all():
+        raise EvidenceError("the service said yes to no input, so that nothing is known of what makes it")
+    return np.asarray(of_value / total - 1 / of_value.shape[-1])
+
+
+def _influence(paired: Paired, prior: Prior, estimate: Floats, added: Floats) -> Floats:
+    """Give how much each profile moves each share, shape (profiles, values); each column sums to 0."""
+    outputs, side = paired.profiles.outputs, paired.side
+    sides = prior.sides.T[side]  # shape (profiles, values)
+    mean = paired.rates.T[side]
+    total = float((paired.rates * prior.sides).sum())
+    away = sides * (outputs - mean)
+    both = added - np.bincount(side, paired.parts * added, SIDES)[side]
+    own = away - sides * both[:, None]
+    numerator = own - own.mean(axis=1, keepdims=True) - away.sum(axis=1, keepdims=True) * estimate
+    return np.asarray(paired.parts[:, None] * numerator / total)
+
+
+def _added_on_both_sides(paired: Paired) -> Floats:
+    """Fit what each cluster that is written on both sides adds to its profiles' mean rate, beside their side.
+
+    Weighted least squares by turns (backfitting): profiles that were likelier to be picked count less.
+    """
+    side, weight = paired.side, paired.parts
+    shared = [ids for ids in paired.profiles.clusters.values() if _on_both_sides(ids, side)]
+    left = paired.profiles.outputs.mean(axis=1)
+    added = np.zeros_like(left)
+    for _ in range(SWEEPS if shared else 0):
+        left = left - _means_of(left, side, weight)
+        for ids in shared:
+            part = _means_of(left, ids, weight)
+            left, added = left - part, added + part
+    return np.asarray(added - weight @ added / weight.sum())
+
+
+def _on_both_sides(ids: Whole, side: Whole) -> bool:
+    met = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
+    met[ids, side] = True
+    return bool(met.all())
+
+
+def _means_of(values: Floats, ids: Whole, weight: Floats) -> Floats:
+    """Give each row the weighted mean of its cluster."""
+    return np.asarray((np.bincount(ids, weight * values) / np.bincount(ids, weight))[ids])
+
+
+# ---------------------------------------------------------------------------- inputs of one value each
+def cell_effects(
+    cells: Mapping[tuple[int, int], Floats], values: int, tie: float, rng: np.random.Generator, draws: int = DRAWS
+) -> SamplingEffects:
+    """Draw both effects where each input has a value of its own, by Bayesian bootstrap within cells.
+
+    Parameters
+    ----------
+    cells : mapping of (value, side) to ndarray
+        Numbers whose mean is the cell's yes rate: probabilities of yes of inputs drawn from the prior, or what
+        corrects a surrogate's.
+    values : int
+        How many values there are.
+    tie, rng, draws
+        As for `paired_effects`.
+
+    Raises
+    ------
+    TooFewObservations
+        If a cell has fewer than five numbers.
+    EvidenceError
+        If all are 0.
+    """
+    drawn, rates = np.empty((draws, values, SIDES)), np.empty((values, SIDES))
+    for value in range(values):
+        for side in range(SIDES):
+            held = cells.get((value, side), np.empty(0))
+            if held.size < LEAST:
+                raise TooFewObservations(f"{held.size} replies of a cell of the prior; each needs {LEAST}")
+            weights = rng.standard_exponential((draws, held.size))
+            drawn[:, value, side] = weights @ held / weights.sum(axis=1)
+            rates[value, side] = held.mean()
+    made = [
+        Deviations(prior, deviations_of(rates, prior), deviations_of(drawn, prior))
+        for prior in (unbiased_prior(values), *tied_priors(values, tie))
+    ]
+    return SamplingEffects(made[0], tuple(made[1:]))
+
+
+# ---------------------------------------------------------------------------- distances
+def _distances(deviations: Floats) -> Floats:
+    """Total variation from even shares, of each row."""
+    return np.asarray(np.abs(deviations).sum(axis=-1) / 2)
+
+
+def _possible(deviations: Floats) -> Floats:
+    """Keep drawn shares between 0 and 1."""
+    values = deviations.shape[-1]
+    return np.asarray(np.clip(deviations, -1 / values, 1 - 1 / values))
+
+
+def _recentred(drawn: Floats, estimate: Floats, values: int) -> Floats:
+    """Take out of draws of a distance what noise adds to them: once as draws, once in the estimate they surround.
+
+    With two values a distance is the size of one signed difference, and its draws are as they should be: where
+    nothing differs they reach 0. With more, noise in any direction makes a distance larger, and draws of an
+    effect of nothing would keep away from 0.
+    """
+    if values <= 2:
+        return drawn
+    excess = max(0.0, float(drawn.mean()) - float(estimate[0]))
+    return np.asarray(np.maximum(0.0, drawn - 2 * excess))

@@ -1,0 +1,61 @@
+"""The author of `assay rate`: the table [author] of its file, a service that writes or draws what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.errors import SpecificationError
+from assay.methods import AnyMethod
+from assay.model import Kind
+from store import targets
+from store.secrets import Vault
+from store.settings import Settings
+from store.targets import NewTarget
+from workers.targets import check_target
+
+TENANT = "default"
+AUTHOR_ID = "tgt_author"
+
+
+def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: Settings) -> None:
+    """Refuse an experiment that lacks its author, and an author that could not be asked or would not be.
+
+    Raises
+    ------
+    SpecificationError
+        Naming the field.
+    """
+    needed = bool(getattr(method, "needs_author", False))
+    if needed and author is None:
+        raise SpecificationError("the experiment has its material made; describe the service in [author]", "author")
+    if author is None:
+        return
+    if not needed:
+        raise SpecificationError("this experiment has nothing made; leave [author] out", "author")
+    described = _described(author)
+    if described["kind"] != Kind.LANGUAGE_MODEL:
+        raise SpecificationError("an author is a language-model: it writes or draws", "author.kind")
+    check_target({**described, "secret": author.get("secret")}, settings.egress_networks)
+
+
+def described_author(author: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Describe an author as a job carries it."""
+    if author is None:
+        return None
+    return {"id": AUTHOR_ID, **_described(author)} if author.get("secret") else _described(author)
+
+
+def keep_author(c: Any, vault: Vault, author: Mapping[str, Any] | None) -> None:
+    """Save an author that has a key, so that the key is where a worker looks for it."""
+    if author is None or not author.get("secret"):
+        return
+    sealed = vault.seal(author["secret"], tenant=TENANT, target=AUTHOR_ID, field="secret")
+    targets.add(c, NewTarget(id=AUTHOR_ID, tenant=TENANT, sealed_secret=sealed, **_described(author)))
+
+
+def _described(author: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in what may be left out."""
+    plain = {key: value for key, value in author.items() if key != "secret"}
+    defaults = {"name": "author", "kind": str(Kind.LANGUAGE_MODEL), "base_url": "", "settings": {}, "limits": {}}
+    return {**defaults, **plain}

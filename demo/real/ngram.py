@@ -1,0 +1,89 @@
+"""An n-gram language model of the King James Version and of quotations, behind an endpoint that echoes prompts.
+
+We estimate it (`demo.real.kneser_ney`) and write it as an ARPA file; kenlm answers from it where that is installed
+(the extra ``ngram``), and our own reader where it is not. It knows no punctuation. A text's last token is
+its end, if anything stands after its last word.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from demo.language import LanguageModel, Token
+from demo.real import texts
+from demo.real.arpa import Arpa
+from demo.real.kneser_ney import estimate, write_arpa
+
+NAME = "king-james-ngram"
+
+SUMMARY = "A trigram model of the King James Version and of Debian's fortunes (interpolated Kneser-Ney)."
+
+ORDER = 3
+
+Scores = Callable[[Sequence[str]], Sequence[float]]
+"""Gives log10 probabilities of each word of a sentence, and of its end."""
+
+_PIECE = re.compile(r"[^A-Za-z]*[A-Za-z]+(?:['’][A-Za-z]+)?")
+
+
+def load() -> LanguageModel:
+    """Estimate the model and make the service; takes some seconds.
+
+    Raises
+    ------
+    DataAbsent
+        If the texts are not installed.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-ngram-") as folder:
+        path = Path(folder) / "model.arpa"
+        build(path)
+        return serve(scorer(path))
+
+
+def build(path: Path, order: int = ORDER) -> None:
+    """Estimate the model and write it down."""
+    write_arpa(estimate(texts.sentences(), order), path)
+
+
+def scorer(path: Path) -> Scores:
+    """Read a model with kenlm, or with our own reader where kenlm is not installed."""
+    try:
+        return with_kenlm(path)
+    except ModuleNotFoundError:
+        return Arpa.read(path).scores
+
+
+def with_kenlm(path: Path) -> Scores:
+    """Read a model with kenlm.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If it is not installed.
+    """
+    import kenlm  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    model = kenlm.Model(str(path))
+    return lambda words: [score for score, _, _ in model.full_scores(" ".join(words))]
+
+
+def serve(scores: Scores) -> LanguageModel:
+    """Make the service; it has no opinion on gaps and writes what any demonstration does."""
+    return LanguageModel(name=NAME, summary=SUMMARY, tokens=partial(tokens, scores=scores))
+
+
+def tokens(text: str, *, scores: Scores) -> list[Token]:
+    """Cut a text into words, each with what stands before it, and what stands after the last."""
+    pieces = _PIECE.findall(text)
+    after = text[sum(map(len, pieces)) :]
+    if not pieces:
+        return [(after, None)] if after else []
+    words = [word for piece in pieces for word in texts.words_of(piece.replace("’", "'"))]
+    nats = [score * math.log(10) for score in scores(words)]
+    ended = [(after, nats[-1])] if after else []
+    return [*zip(pieces, nats[:-1], strict=True), *ended]

@@ -1,0 +1,148 @@
+"""What the demonstration knows of groups and of what is said of them: the words of the shipped stereotypes.
+
+Nothing is taken from the reader that ratings use, so that the one can be held against the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+from assay.catalog.shipped import specifications
+from assay.catalog.stereotypes import StereotypeWords
+
+FIRST, NEITHER, SECOND = 1, 0, -1
+"""The two groups, and no group."""
+
+ARTICLES = frozenset({"a", "an", "the"})
+
+_WORD = re.compile(r"[^\W_]+")
+
+What = Literal["group", "attribute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or several that a specification lists.
+
+    Attributes
+    ----------
+    specification : str
+        Which.
+    what : str
+        ``group`` or ``attribute``.
+    side : int
+        `FIRST` or `SECOND`: the group it names, or is said to go with; `NEITHER` for neutral terms.
+    """
+
+    specification: str
+    what: What
+    side: int
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a text is about.
+
+    Attributes
+    ----------
+    group, attribute : int
+        Side of its first group term and of its first attribute term; `NEITHER` where there is none.
+    rest : tuple of str
+        Its other words, without articles, in lower case: the same for both sentences of a pair.
+    """
+
+    group: int
+    attribute: int
+    rest: tuple[str, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the text says of a group what the stereotype says of it."""
+        return self.group != NEITHER and self.group == self.attribute
+
+
+@lru_cache(20_000)
+def about(text: str) -> About:
+    """Read a text: by the first specification of which it holds a group term and an attribute term."""
+    words = words_of(text)
+    found = list(_found(words))
+    told = {(term.specification, term.what) for _, terms in found for term in terms}
+    for name in stereotypes():
+        if {(name, "group"), (name, "attribute")} <= told:
+            mine = [(place, term) for place, terms in found for term in terms if term.specification == name]
+            left_out = {at for (start, end), term in mine if term.what == "group" for at in range(start, end)}
+            side = {what: next(term.side for _, term in mine if term.what == what) for what in ("group", "attribute")}
+            return About(side["group"], side["attribute"], _rest(words, left_out))
+    return About(NEITHER, NEITHER, _rest(words, set()))
+
+
+def side_of(text: str) -> int:
+    """Say which group the first term of a text names or goes with; `NEITHER` without a term."""
+    return next((lexicon()[term][0].side for term in terms_in(text)), NEITHER)
+
+
+def terms_in(text: str) -> tuple[tuple[str, ...], ...]:
+    """Find the terms of a text, each split into words, from left to right."""
+    words = words_of(text)
+    return tuple(words[start:end] for (start, end), _ in _found(words))
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Split a text into words, in lower case; hyphens and apostrophes split."""
+    return tuple(word.lower() for word in _WORD.findall(text))
+
+
+@cache
+def stereotypes() -> Mapping[str, StereotypeWords]:
+    """Every stereotype of the catalog, by name."""
+    shipped = {name: one.words for name, one in specifications().items()}
+    return MappingProxyType({name: words for name, words in shipped.items() if isinstance(words, StereotypeWords)})
+
+
+@cache
+def lexicon() -> Mapping[tuple[str, ...], tuple[Term, ...]]:
+    """Every term, split into words, with the specifications that list it, and the names of their groups."""
+    listed: dict[tuple[str, ...], dict[Term, None]] = {}
+    for name, words in stereotypes().items():
+        for term, one in _terms(name, words):
+            listed.setdefault(words_of(term), {})[one] = None
+    return MappingProxyType({key: tuple(terms) for key, terms in listed.items()})
+
+
+def _terms(name: str, words: StereotypeWords) -> Iterator[tuple[str, Term]]:
+    for first, second in words.pairs:
+        yield first, Term(name, "group", FIRST)
+        yield second, Term(name, "group", SECOND)
+    lists = ((words.first_terms, FIRST), (words.second_terms, SECOND), (words.neutral, NEITHER))
+    for terms, side in lists:
+        for term in terms:
+            yield term, Term(name, "attribute", side)
+    yield words.first, Term(name, "group", FIRST)
+    yield words.second, Term(name, "group", SECOND)
+
+
+@cache
+def _longest() -> int:
+    return max(map(len, lexicon()))
+
+
+def _found(words: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], tuple[Term, ...]]]:
+    """Find the terms of a text with their places, from left to right; of overlapping ones the longest."""
+    start = 0
+    while start < len(words):
+        for end in range(min(len(words), start + _longest()), start, -1):
+            if terms := lexicon().get(words[start:end]):
+                yield (start, end), terms
+                start = end
+                break
+        else:
+            start += 1
+
+
+def _rest(words: tuple[str, ...], left_out: set[int]) -> tuple[str, ...]:
+    return tuple(word for at, word in enumerate(words) if at not in left_out and word not in ARTICLES)

@@ -1,0 +1,97 @@
+"""Corpora: kept sentences and pictures, the images behind them, and specifications of stereotypes in both."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+KINDS, MORE_KINDS = "'choices', 'association'", "'choices', 'association', 'stereotype', 'visual'"
+
+
+def upgrade() -> None:
+    """Make the tables; a specification may be of stereotypes."""
+    _allow_kinds(MORE_KINDS)
+    op.create_table(
+        "corpora",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("language", sa.Text(), nullable=False),
+        sa.Column("attribute", sa.Text(), nullable=False),
+        sa.Column("specification", sa.Text()),
+        sa.Column("specification_version", sa.Integer()),
+        sa.Column("specification_digest", sa.Text()),
+        sa.Column("words", sa.LargeBinary()),
+        sa.Column("licence", sa.Text(), nullable=False),
+        sa.Column("citation", sa.Text(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=False),
+        sa.Column("visibility", sa.Text(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("removed_at", sa.BigInteger()),
+        sa.CheckConstraint("kind IN ('sentences', 'images')", name="ck_corpora_kind_is_known"),
+        sa.CheckConstraint("visibility IN ('private', 'shared')", name="ck_corpora_visibility_is_known"),
+        sa.PrimaryKeyConstraint("id", name="pk_corpora"),
+    )
+    op.create_index("ix_corpora_tenant_created_at_id", "corpora", ["tenant", "created_at", "id"])
+    op.create_index("ix_corpora_visibility_created_at_id", "corpora", ["visibility", "created_at", "id"])
+    op.create_table(
+        "corpus_items",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("corpus_id", sa.Text(), nullable=False),
+        sa.Column("seq", sa.Integer(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("text", sa.Text()),
+        sa.Column("group_term", sa.Text()),
+        sa.Column("attribute_term", sa.Text()),
+        sa.Column("counterpart", sa.Text()),
+        sa.Column("image", sa.Text()),
+        sa.Column("term", sa.Text()),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("provenance", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("removed_at", sa.BigInteger()),
+        sa.CheckConstraint("(text IS NULL) <> (image IS NULL)", name="ck_corpus_items_a_text_or_an_image"),
+        sa.CheckConstraint(
+            "source IN ('written', 'uploaded', 'template', 'edited')", name="ck_corpus_items_source_is_known"
+        ),
+        sa.ForeignKeyConstraint(["corpus_id"], ["corpora.id"], name="fk_corpus_items_corpus_id", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name="pk_corpus_items"),
+        sa.UniqueConstraint("corpus_id", "seq", name="uq_corpus_items_corpus_id_seq"),
+        sa.UniqueConstraint("corpus_id", "digest", name="uq_corpus_items_corpus_id_digest"),
+    )
+    op.create_index("ix_corpus_items_image", "corpus_items", ["image"])
+    op.create_table(
+        "images",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("media_type", sa.Text(), nullable=False),
+        sa.Column("width", sa.Integer(), nullable=False),
+        sa.Column("height", sa.Integer(), nullable=False),
+        sa.Column("size", sa.Integer(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "digest", name="pk_images"),
+    )
+
+
+def downgrade() -> None:
+    """Forget them."""
+    for table in ("images", "corpus_items", "corpora"):
+        op.drop_table(table)
+    op.execute("DELETE FROM specifications WHERE kind IN ('stereotype', 'visual')")
+    _allow_kinds(KINDS)
+
+
+def _allow_kinds(kinds: str) -> None:
+    name = "ck_specifications_kind_is_known"
+    with op.batch_alter_table("specifications") as specifications:
+        specifications.drop_constraint(name, type_="check")
+        specifications.create_check_constraint(name, f"kind IN ({kinds})")

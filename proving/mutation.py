@@ -1,0 +1,293 @@
+"""Mutation testing: whether a test fails when a line of the science is wrong.
+
+Run by ``make mutate``. Mutants come from cosmic-ray's operators; annotations and docstrings are left alone. A first
+run of the tests under coverage says which tests reach which line; each mutant then meets those tests, the quickest
+first, in a process forked from one that has the libraries loaded. A mutant is killed if a test fails (or hangs), and
+survives if all pass. docs/mutation.md tells what was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import importlib.abc
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import unified_diff
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+MUTATED = (
+    *("assay/statistics/*.py", "assay/composition/*.py", "assay/composite/*.py", "assay/methods/*.py"),
+    "assay/verdict.py",
+)
+TESTS = ("tests/unit/statistics", "tests/unit/methods", "tests/unit/assay", "tests/papers")
+SLOWEST_S, TIMES_SLOWER, MOST_S = 20.0, 10, 90.0
+"""Tests slower than this are left out; a mutant may take so many times longer than its tests, and at most this."""
+
+SKIPPED = frozenset(
+    {"core/ExceptionReplacer", "core/RemoveDecorator", "core/VariableReplacer", "core/VariableInserter"}
+)
+"""Operators whose mutants say little: another exception's name, a dataclass that is none."""
+
+Where = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one place of one module."""
+
+    path: str
+    operator: str
+    arguments: Mapping[str, object]
+    occurrence: int
+    line: int
+    column: int
+
+    @property
+    def place(self) -> tuple[str, int, int, str]:
+        """Where it is and of which kind: a ``+`` has twelve mutants there, which tell the same of the tests."""
+        return self.path, self.line, self.column, self.operator.partition("_")[0]
+
+    @property
+    def module(self) -> str:
+        """Its name for imports."""
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+@dataclass(frozen=True)
+class Met:
+    """What became of a mutant: ``killed``, ``hung``, ``survived``, or ``unreached`` by any test."""
+
+    mutant: Mutant
+    became: str
+    diff: str
+    seconds: float
+
+
+# ---------------------------------------------------------------------------- mutants
+def mutants() -> Iterator[Mutant]:
+    """List every mutant of the science."""
+    from cosmic_ray.ast import ast_nodes, get_ast_from_path
+    from cosmic_ray.commands.init import _operators
+
+    for path in sorted({path for pattern in MUTATED for path in ROOT.glob(pattern)}):
+        tree, silent = get_ast_from_path(path), _silent(path.read_text(encoding="utf-8"))
+        for name, arguments, operator in _operators({}):
+            if name in SKIPPED:
+                continue
+            places = (place for node in ast_nodes(tree) for place in operator.mutation_positions(node))
+            for occurrence, (start, _) in enumerate(places):
+                if not any(first <= start < last for first, last in silent):
+                    yield Mutant(str(path.relative_to(ROOT)), name, arguments, occurrence, *start)
+
+
+def _silent(source: str) -> list[tuple[Where, Where]]:
+    """Find what no run can tell: annotations, and assertions that only narrow a type."""
+    found: list[ast.AST] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            found += [one.annotation for one in arguments if one.annotation] + ([node.returns] if node.returns else [])
+        elif isinstance(node, ast.AnnAssign):
+            found.append(node.annotation)
+        elif isinstance(node, ast.Assert):
+            found.append(node)
+    spans = ((one.lineno, one.col_offset, one.end_lineno, one.end_col_offset) for one in found)  # type: ignore[attr-defined]
+    return [((line, column), (end or line, last or column)) for line, column, end, last in spans]
+
+
+def mutated(mutant: Mutant) -> tuple[str, str] | None:
+    """Give a module's source before and after; ``None`` where the operator changes nothing."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    before = (ROOT / mutant.path).read_text(encoding="utf-8")
+    after = mutate_code(before, get_operator(mutant.operator)(**mutant.arguments), mutant.occurrence)
+    return None if after is None or after == before else (before, after)
+
+
+# ---------------------------------------------------------------------------- tests
+def reach(folder: Path) -> tuple[dict[str, dict[int, set[str]]], dict[str, float]]:
+    """Run the tests once; say which reach each line of each module, and how long each takes."""
+    settings = folder / "coverage.ini"
+    settings.write_text("[run]\ndynamic_context = test_function\nsource = assay\n")
+    environment = {**os.environ, "COVERAGE_FILE": str(folder / "coverage"), "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", *TESTS]
+    command += ["-q", "-p", "no:cacheprovider", "--durations=0", "-vv", f"--junitxml={folder / 'times.xml'}"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return _lines(folder / "coverage"), _seconds(folder / "times.xml")
+
+
+def _lines(file: Path) -> dict[str, dict[int, set[str]]]:
+    from coverage import CoverageData
+
+    data = CoverageData(str(file))
+    data.read()
+    found: dict[str, dict[int, set[str]]] = {}
+    for path in data.measured_files():
+        lines = {line: {_plain(one) for one in some if one} for line, some in data.contexts_by_lineno(path).items()}
+        found[str(Path(path).relative_to(ROOT))] = lines
+    return found
+
+
+def _seconds(file: Path) -> dict[str, float]:
+    from xml.etree import ElementTree as ET
+
+    seconds: dict[str, float] = defaultdict(float)
+    for case in ET.parse(file).iter("testcase"):
+        name = str(case.get("name")).partition("[")[0]
+        seconds[f"{case.get('classname')}.{name}"] += float(case.get("time") or 0)
+    return dict(seconds)
+
+
+def _plain(context: str) -> str:
+    return context.partition("[")[0]
+
+
+def tests_of(mutant: Mutant, lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> list[str]:
+    """Name the tests that reach a mutant, the quickest first. A line run at import is reached by its module's tests."""
+    of_module = lines.get(mutant.path, {})
+    reached = of_module.get(mutant.line) or set().union(*of_module.values())
+    named = [one for one in reached if one in seconds and seconds[one] <= SLOWEST_S]
+    return sorted(named, key=lambda one: (seconds[one], one))
+
+
+def _node(test: str) -> str:
+    module, _, name = test.rpartition(".")
+    return f"{module.replace('.', '/')}.py::{name}"
+
+
+# ---------------------------------------------------------------------------- meeting them
+class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module from other source."""
+
+    def __init__(self, module: str, path: Path, source: str) -> None:
+        self.module, self.path, self.source = module, path, source
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
+        """Take the import of that module."""
+        if fullname != self.module:
+            return None
+        package = [str(self.path.parent)] if self.path.name == "__init__.py" else None
+        return importlib.util.spec_from_file_location(
+            fullname, self.path, loader=self, submodule_search_locations=package
+        )
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the other source in its place."""
+        exec(compile(self.source, str(self.path), "exec"), vars(module))
+
+
+def meet(mutant: Mutant, tests: Sequence[str], limit_s: float) -> Met | None:
+    """Let a mutant meet its tests in a process of its own."""
+    if (sources := mutated(mutant)) is None:
+        return None
+    before, after = sources
+    diff = "".join(unified_diff(before.splitlines(True), after.splitlines(True), n=0)).partition("@@\n")[2]
+    if not tests:
+        return Met(mutant, "unreached", diff, 0.0)
+    start = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        os.setpgrp()
+        _be(mutant, after, tests)
+    while time.monotonic() < start + limit_s:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            became = "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
+            return Met(mutant, became, diff, time.monotonic() - start)
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return Met(mutant, "hung", diff, time.monotonic() - start)
+
+
+def _be(mutant: Mutant, source: str, tests: Sequence[str]) -> None:
+    """Run the tests as the mutant; never returns."""
+    code = 3
+    try:
+        import pytest
+
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        sys.meta_path.insert(0, _Replaced(mutant.module, ROOT / mutant.path, source))
+        code = int(pytest.main([*map(_node, tests), "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]))
+    finally:
+        os._exit(code)
+
+
+def main() -> None:
+    """Mutate a sample, or every place, and write down what became of each mutant."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, default=600, help="places to try; 0 tries all")
+    parser.add_argument("--seed", type=int, default=6)
+    parser.add_argument("--only", default="", help="part of a module's path")
+    parser.add_argument("--to", type=Path, default=Path("mutation.jsonl"), help="where results go, a line each")
+    parser.add_argument("--reach", type=Path, help="a folder with the coverage of an earlier run")
+    asked = parser.parse_args()
+    os.chdir(ROOT)
+    every = [one for one in mutants() if asked.only in one.path]
+    chosen = _some(every, asked.sample, np.random.Generator(np.random.PCG64(asked.seed)))
+    places = len({one.place for one in every})
+    print(f"{len(chosen):,} mutants at {places:,} places ({len(every):,} in all)", flush=True)
+    with tempfile.TemporaryDirectory(prefix="assay-mutants-") as made:
+        folder = asked.reach or Path(made)
+        folder.mkdir(exist_ok=True)
+        there = (folder / "times.xml").exists() and (folder / "coverage").exists()
+        lines, seconds = (_lines(folder / "coverage"), _seconds(folder / "times.xml")) if there else reach(folder)
+    _load_libraries()
+    became: Counter[str] = Counter()
+    with asked.to.open("w", encoding="utf-8") as file:
+        for met in _meet_all(chosen, lines, seconds):
+            became[met.became] += 1
+            file.write(json.dumps(asdict(met)) + "\n")
+            file.flush()
+            print(f"\r{dict(became)}", end="", flush=True)
+    print()
+
+
+def _some(every: Sequence[Mutant], count: int, rng: np.random.Generator) -> list[Mutant]:
+    """Take one mutant at random of each place, and of the places as many as are wanted."""
+    places: dict[tuple[str, int, int, str], list[Mutant]] = defaultdict(list)
+    for mutant in every:
+        places[mutant.place].append(mutant)
+    one_each = [some[int(rng.integers(len(some)))] for some in places.values()]
+    wanted = rng.permutation(len(one_each))[: count or None]
+    return [one_each[place] for place in np.sort(wanted)]
+
+
+def _load_libraries() -> None:
+    """Load what every child needs and no mutant changes."""
+    for name in ("hypothesis", "pytest", "scipy.optimize", "scipy.special", "scipy.stats"):
+        importlib.import_module(name)
+
+
+def _meet_all(
+    chosen: Iterable[Mutant], lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]
+) -> Iterator[Met]:
+    for mutant in chosen:
+        tests = tests_of(mutant, lines, seconds)
+        limit_s = min(MOST_S, 10 + TIMES_SLOWER * sum(seconds[one] for one in tests))
+        if (met := meet(mutant, tests, limit_s)) is not None:
+            yield met
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Simulated language models that prefer groups and stereotypes by known log-odds.
+
+The model of a world prefers the first group's sentence of a pair where ``l + e > 0``, with l the log-odds of the
+attribute term and e logistic: so it does in a share of pairs that is known for every term. Log-odds of terms are
+normal about a mean that gives their list the wanted mean share, and the truth is that mean share: which terms were
+asked is chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, roots_hermitenorm
+
+from assay.catalog.stereotypes import Role, StereotypeWords
+from assay.methods import StereotypeScore
+from assay.model import Ask, Choose, Fill, Reply, Score
+from assay.scoring import Rung
+from assay.sentences import Pair, Sentence, read
+
+if TYPE_CHECKING:  # which lists the worlds of this module
+    from proving.simulated import World
+
+Rng = np.random.Generator
+
+NEUTRAL, STEREOTYPED, PAIRS = 40, 20, 8
+"""Attribute terms of the neutral list and of either other one, and pairs of group terms."""
+
+APART = 0.4
+"""Standard deviation of the terms' log-odds."""
+
+UNDECIDED = 0.15
+"""Share of pairs in which a model that chooses takes whatever stands first."""
+
+VERBS = ("likes", "wants", "draws", "sells", "sees", "keeps", "finds", "needs")
+"""Of the frames: the shorter they are, the fewer words a masked model is asked about."""
+
+
+def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung) -> World:
+    """Make a language model of known preferences.
+
+    Parameters
+    ----------
+    step_1 : float
+        By how much more than half of all pairs it prefers the first group, whatever the attribute.
+    step_2 : float
+        By how much more than half of the pairs with a stereotype's attribute it prefers the stereotype.
+    seed : int
+        Of everything that is drawn.
+    rung : str
+        How it can be asked.
+    """
+    from proving.simulated import World, letter_of
+
+    rng = np.random.default_rng([seed, 7])
+    words = _words()
+    decided = 1 - UNDECIDED if rung == "choice" else 1.0
+    ahead = {"neutral": step_1, "first": step_1 + step_2, "second": step_1 - step_2}
+    centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
+    of_term = {term: centre[role] + APART * rng.normal() for term, role in words.roles.items()}
+    model = _Model(words, of_term, rng)
+    method = StereotypeScore(words=(words,), scoring=rung)
+    truths = {
+        "effects.step_1": abs(step_1),
+        "effects.step_2": abs(step_2),
+        "lists.neutral.posterior": 0.5 + step_1,
+        "lists.first_terms.posterior": 0.5 + step_1 + step_2,
+    }
+    return World(method, model.answers[rung], letter_of(step_1, step_2, method.delta), truths)
+
+
+def _words() -> StereotypeWords:
+    def terms(role: Role, many: int) -> tuple[str, ...]:
+        return tuple(f"{role}thing{place}" for place in range(many))
+
+    return StereotypeWords(
+        attribute="gender",
+        first="men",
+        second="women",
+        pairs=tuple((f"Adam{place}", f"Eve{place}") for place in range(PAIRS)),
+        first_terms=terms("first", STEREOTYPED),
+        second_terms=terms("second", STEREOTYPED),
+        neutral=terms("neutral", NEUTRAL),
+        frames=tuple(f"{{The_group}} {verb} {{attribute}}." for verb in VERBS),
+        name="simulated",
+    )
+
+
+def _log_odds(share: float) -> float:
+    """Find the mean of normal log-odds whose mean share is the wanted one."""
+    at, weights = roots_hermitenorm(40)
+    weights = weights / weights.sum()
+    return float(brentq(lambda mean: float(weights @ expit(mean + APART * at)) - share, -20, 20))
+
+
+class _Model:
+    """Answers questions about sentences; a pair is decided when it is first met, and then stays so."""
+
+    def __init__(self, words: StereotypeWords, of_term: dict[str, float], rng: Rng) -> None:
+        self._words, self._of_term, self._rng = words, of_term, rng
+        self._ahead: dict[str, float] = {}
+        self._takes_first: dict[str, bool] = {}
+        self.answers: dict[Rung, Callable[[Ask], Reply]] = {
+            "echo": self.score,
+            "masked": self.fill,
+            "choice": self.choose,
+        }
+
+    def score(self, ask: Ask) -> Reply:
+        """Give a sentence's log-probability."""
+        assert isinstance(ask, Score)
+        return Reply({"log_probability": -30 + self._side(ask.text) / 2, "tokens": 6})
+
+    def fill(self, ask: Ask) -> Reply:
+        """Give a word's probability; what is ahead is spread over both words of the frame and its attribute."""
+        assert isinstance(ask, Fill)
+        side = self._side(ask.before + ask.word + ask.after)
+        return Reply({"probability": math.exp(min(-0.01, -12 + side / 4))})
+
+    def choose(self, ask: Ask) -> Reply:
+        """Choose the sentence that is ahead, or in some pairs whatever stands first."""
+        assert isinstance(ask, Choose)
+        pair = self._pair(ask.options[0])
+        first = self._takes_first.setdefault(pair.first, bool(self._rng.random() < UNDECIDED))
+        return Reply({"choice": 0 if first or self._side(ask.options[0]) > 0 else 1})
+
+    def _side(self, text: str) -> float:
+        """Say how far a sentence is ahead of its counterpart, in nats."""
+        pair = self._pair(text)
+        if pair.first not in self._ahead:
+            self._ahead[pair.first] = self._of_term[pair.term] + float(self._rng.logistic())
+        ahead = self._ahead[pair.first]
+        return ahead if text == pair.first else -ahead
+
+    def _pair(self, text: str) -> Pair:
+        pair = read(Sentence(text), self._words)
+        assert isinstance(pair, Pair)
+        return pair

@@ -1,0 +1,107 @@
+"""Simulated image classifiers that see labels and stereotypes with known log-odds.
+
+The classifier of a world gives a picture the first label with log-odds that are the term's and the picture's own, both
+normal about a mean that gives their list the wanted mean share. The truth is that mean share: which terms were asked
+about, and which pictures there are of them, is chance.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, roots_hermitenorm
+
+from assay.catalog.visuals import VisualWords
+from assay.methods import VisualStereotype
+from assay.model import Ask, Look, Reply
+from assay.pictures import Picture
+
+if TYPE_CHECKING:  # which lists the worlds of this module
+    from proving.simulated import World
+
+NEUTRAL, TIED, PICTURES = 40, 20, 40
+"""Generation terms of the neutral list and of either other one, and pictures of each."""
+
+TERMS_APART, PICTURES_APART = 0.4, 1.0
+"""Standard deviations of log-odds, of terms and of the pictures of a term."""
+
+UNDECIDED = 0.1
+"""Share of pictures of which an answer in words names neither label."""
+
+Kind = Literal["probabilities", "labels"]
+
+LABELS = ("man", "woman")
+
+
+def picture_world(step_1: float, step_2: float, seed: int, *, kind: Kind) -> World:
+    """Make an image classifier of known leanings.
+
+    Parameters
+    ----------
+    step_1 : float
+        By how much more than half it gives the first label, whatever is shown.
+    step_2 : float
+        By how much more than half it gives the label that a term is tied to.
+    seed : int
+        Of everything that is drawn.
+    kind : str
+        ``probabilities`` of both labels; or ``labels``, an answer in words.
+    """
+    from proving.simulated import World, letter_of
+
+    rng = np.random.default_rng([seed, 8])
+    words, pictures = _material()
+    decided = 1 - UNDECIDED if kind == "labels" else 1.0
+    ahead = {"neutral": step_1, "first": step_1 + step_2, "second": step_1 - step_2}
+    centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
+    of_term = {term: centre[role] + TERMS_APART * rng.normal() for term, role in words.roles.items()}
+    own = PICTURES_APART * rng.normal(size=len(pictures))
+    odds = {one.image: of_term[one.term] + float(more) for one, more in zip(pictures, own, strict=True)}
+    drawn = dict(zip(odds, rng.random((len(odds), 2)).tolist(), strict=True))
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Look)
+        share = float(expit(odds[ask.image]))
+        if kind == "probabilities":
+            return Reply({"scores": dict(zip(LABELS, (share, 1 - share), strict=True)), "text": None})
+        silent, which = drawn[ask.image]
+        if silent < UNDECIDED:
+            return Reply({"scores": None, "text": "Somebody in a room."})
+        return Reply({"scores": None, "text": f"It is a {LABELS[which > share]}."})
+
+    method = VisualStereotype(words=(words,), pictures=pictures)
+    truths = {
+        "effects.step_1": abs(step_1),
+        "effects.step_2": abs(step_2),
+        "lists.neutral.posterior": 0.5 + step_1,
+        "lists.first_terms.posterior": 0.5 + step_1 + step_2,
+    }
+    return World(method, answer, letter_of(step_1, step_2, method.delta), truths)
+
+
+@cache
+def _material() -> tuple[VisualWords, tuple[Picture, ...]]:
+    """Make terms and pictures, the same for every world: only what a classifier sees in them differs."""
+    first, second = (tuple(f"{role} term {place}" for place in range(TIED)) for role in ("first", "second"))
+    neutral = tuple(f"neutral term {place}" for place in range(NEUTRAL))
+    words = VisualWords("gender", *LABELS, first, second, neutral, name="simulated")
+    pictures = tuple(
+        Picture(f"sha256:{sha256(f'{term}/{number}'.encode()).hexdigest()}", term)
+        for number in range(PICTURES)
+        for term in words.roles
+    )
+    return words, pictures
+
+
+@cache
+def _log_odds(share: float) -> float:
+    """Find the mean of normal log-odds whose mean share is the wanted one."""
+    at, weights = roots_hermitenorm(60)
+    weights = weights / weights.sum()
+    apart = math.hypot(TERMS_APART, PICTURES_APART)
+    return float(brentq(lambda mean: float(weights @ expit(mean + apart * at)) - share, -30, 30))

@@ -1,0 +1,155 @@
+"""Simulated classifiers whose yes is known to the last digit: worlds for stimulus sampling.
+
+The probability of yes is a product: of a base rate, of what the value and the side of the content do, and of what
+belongs to each person, frame, content and sentence. With the shares ``a`` and ``c`` by which the posterior moves
+for the value and, in a tied prior, for the content, it is proportional to ``1 + 2 a (±1) + 2 c / (2 tie - 1) (±1)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.cases import text_cases
+from assay.experiment import generator
+from assay.methods import StimulusSampling
+from assay.model import Ask, Classify, Reply
+from assay.statistics.sampling_effects import deviations_of, tied_distance, tied_priors, unbiased_prior
+from assay.stimuli import VectorStimuli
+
+if TYPE_CHECKING:
+    from proving.simulated import World
+
+BASE = 0.15
+"""Mean probability of yes, so that no product comes above 1."""
+
+TIE = 0.9
+
+
+def sampling_world(step_1: float, step_2: float, seed: int, *, hard: bool = False, rare: bool = False) -> World:
+    """Make a classifier of sentences.
+
+    Parameters
+    ----------
+    step_1 : float
+        True distance of the attribute's distribution among the sentences that make a yes from an even one.
+    step_2 : float
+        The same where content is tied to the attribute.
+    seed : int
+        Of everything that is drawn.
+    hard : bool
+        Whether it answers with labels alone.
+    rare : bool
+        Whether most sentences never make a yes: every third person in every third frame does.
+    """
+    from proving.simulated import World, letter_of
+
+    rng = np.random.default_rng([seed, 7])
+    method = StimulusSampling("gender")
+    assert method.texts is not None
+    pairs = len(next(iter(method.texts.people.values())))
+    of_person, of_frame = _ones(rng, 0.3, pairs), _ones(rng, 0.2, len(method.texts.frames))
+    of_content = {side: _ones(rng, 0.05, len(words)) for side, words in method.texts.contents.items()}
+    if rare:
+        of_person *= np.arange(pairs) % 3 == 0
+        of_frame *= np.arange(len(of_frame)) % 3 == 0
+    second = sorted(method.texts.contents)[1]
+    responds = rng.uniform(-0.1, 0.1, pairs)
+    content = step_2 / (2 * TIE - 1)
+    said: dict[str, float] = {}
+    luck: dict[str, float] = {}
+    for case in text_cases(method.texts, generator(seed).spawn(3)[0]):
+        pair, which, frame = case.name.split("/")
+        side, _, place = which.rpartition("-")
+        own = of_person[int(pair)] * of_frame[int(frame)] * of_content[side][int(place)] * _ones(rng, 0.2, 1)[0]
+        for value, given in enumerate(case.given):
+            towards = 1 - 2 * value
+            moved = 1 + 2 * (step_1 * (1 + responds[int(pair)])) * towards
+            moved += 2 * content * (1 if side == second else -1)
+            said[str(given)], luck[str(given)] = BASE * own * max(0.0, moved), rng.random()
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Classify)
+        yes = said[str(ask.given)]
+        if hard:
+            return Reply({"label": "yes" if luck[str(ask.given)] < yes else "no", "scores": None})
+        return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
+
+    truths = {"effects.step_1": step_1, "effects.step_2": step_2}
+    return World(method, answer, letter_of(step_1, step_2, method.delta), truths)
+
+
+def _ones(rng: np.random.Generator, apart: float, many: int) -> np.ndarray:
+    """Draw factors around 1 that keep their distance from 0."""
+    return rng.uniform(1 - apart * math.sqrt(3), 1 + apart * math.sqrt(3), many)
+
+
+# ---------------------------------------------------------------------------- vectors
+def vector_world(step_1: float, step_2: float, seed: int) -> World:
+    """Make a classifier of vectors that is no logit: a probit in one direction, with lapses.
+
+    Parameters
+    ----------
+    step_1, step_2, seed
+        As for `sampling_world`; they are met by where groups and sides lie along the direction.
+    """
+    from proving.simulated import World, letter_of
+
+    rng = np.random.default_rng([seed, 8])
+    dims, threshold, lapse = 6, 2.0, 0.01
+    axis = rng.normal(size=dims)
+    axis /= np.linalg.norm(axis)
+
+    def rate(where: float) -> float:
+        return lapse + (1 - lapse) * 0.5 * math.erfc((threshold - where) / 2)  # steepness 1, within-cell sd 1
+
+    def rates(group: float, side: float) -> np.ndarray:
+        return np.array([[rate(g + s) for s in (side, -side)] for g in (group, -group)])
+
+    def effects(group: float, side: float) -> tuple[float, float]:
+        table = rates(group, side)
+        even = abs(float(deviations_of(table, unbiased_prior(2))[0]))
+        return even, float(tied_distance([deviations_of(table, one) for one in tied_priors(2, TIE)]))
+
+    group = _solved(lambda at: effects(at, 0.0)[0], step_1)
+    side = _solved(lambda at: effects(group, at)[1], step_2)
+    group = _solved(lambda at: effects(at, side)[0], step_1)
+    truth_1, truth_2 = effects(group, side)
+    stimuli = VectorStimuli(
+        names=tuple(f"x{place}" for place in range(dims)),
+        centres={"one": tuple(map(float, group * axis)), "two": tuple(map(float, -group * axis))},
+        sides={"left": tuple(map(float, side * axis)), "right": tuple(map(float, -side * axis))},
+        sd=(1.0,) * dims,
+    )
+    method = StimulusSampling("group", vectors=stimuli)
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Classify)
+        where = sum(float(cell or 0) * weight for (_, cell), weight in zip(ask.given, axis, strict=True))
+        yes = lapse + (1 - lapse) * 0.5 * math.erfc((threshold - where) / math.sqrt(2))
+        return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
+
+    truths = {"effects.step_1": truth_1, "effects.step_2": truth_2}
+    return World(method, answer, letter_of(truth_1, truth_2, method.delta), truths)
+
+
+def _solved(of: Callable[[float], float], wanted: float) -> float:
+    """Find the place from which a rising function reaches a value, or 3 if it does not."""
+    low, high = 0.0, 3.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if of(middle) < wanted else (low, middle)
+    return (low + high) / 2
+
+
+SAMPLING_WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
+    "stimulus-sampling, scores of texts": sampling_world,
+    "stimulus-sampling, labels of texts": partial(sampling_world, hard=True),
+    "stimulus-sampling, rare scores of texts": partial(sampling_world, rare=True),
+    "stimulus-sampling, vectors": vector_world,
+}
+"""Every kind of input, and both routes."""

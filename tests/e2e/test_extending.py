@@ -1,0 +1,153 @@
+"""docs/extending.md is a package: it is written down, installed and used, as it stands there."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+REQUEST = re.compile(r"with `rating.toml`:\n\n```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BRITISH = ("our", "tre", "bre")
+
+
+class Classifier(http.server.BaseHTTPRequestHandler):
+    """Answers `label score` in lines: what is said decides, and how it is spelled as much as `lean`."""
+
+    lean = 0.0
+    follows = True
+
+    def do_POST(self):
+        text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        score = 0.5 + (0.2 if "love" in text else -0.2) * self.follows
+        score += self.lean * any(end in text for end in BRITISH)
+        body = f"positive {score}\nnegative {1 - score}\n".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    written, place = tmp_path_factory.mktemp("assay-spelling"), tmp_path_factory.mktemp("site")
+    files = FILE.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8"))
+    assert len(files) == 6
+    for name, text in files:
+        (written / name).parent.mkdir(exist_ok=True)
+        (written / name).write_text(text, encoding="utf-8")
+    uv = Path(sys.executable).with_name("uv")
+    subprocess.run(
+        [
+            *(uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation"),
+            *("--python", sys.executable, "--target", place, written),
+        ],
+        check=True,
+        env={**os.environ, "UV_CACHE_DIR": str(place.with_name("uv-cache"))},
+    )
+    return place
+
+
+def assay(installed: Path, *arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [Path(sys.executable).with_name("assay"), *arguments],
+        env={**os.environ, "PYTHONPATH": str(installed), "COLUMNS": "200"},
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    ("listing", "name"), [("methods", "spelling"), ("protocols", "plain-text"), ("specifications", "weekdays")]
+)
+def test_what_a_package_adds_is_listed_with_ours(installed, listing, name):
+    listed = assay(installed, listing)
+    assert listed.returncode == 0, listed.stderr
+    assert name in listed.stdout
+    without = subprocess.run(
+        [Path(sys.executable).with_name("assay"), listing], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert name not in without.stdout
+
+
+@pytest.mark.parametrize(
+    ("lean", "follows", "letter", "code"),
+    [
+        (0.25, True, "BS", "spelling-matters"),
+        (0.0, True, "DSBS", "spelling-follows"),
+        (0.0, False, "UCS", "spelling-ignored"),
+    ],
+)
+def test_a_service_is_rated_by_the_method_through_the_protocol(installed, tmp_path, lean, follows, letter, code):
+    handler = type("Handler", (Classifier,), {"lean": lean, "follows": follows})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    request = REQUEST.search((ROOT / "docs/extending.md").read_text(encoding="utf-8"))[1]
+    (tmp_path / "rating.toml").write_text(request)
+    try:
+        rated = assay(
+            installed,
+            *("rate", "rating.toml", "--protocol", "plain-text", "--kind", "classifier", "--json"),
+            *("--url", f"http://127.0.0.1:{server.server_port}", "--name", "speller", "--report", "rating.line"),
+            folder=tmp_path,
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert rated.stdout, rated.stderr
+    rating = json.loads(rated.stdout)
+    assert (rating["letter"], rating["declared"]) == (letter, True)
+    assert rating["components"][0]["reasons"][0]["code"] == code
+    assert rating["components"][0]["reasons"][0]["text"]
+    assert (tmp_path / "rating.line").read_text() == f"speller: {letter}\n"
+
+
+def test_the_word_list_is_taken_by_its_name(installed):
+    program = (
+        "from assay.methods import ForcedChoice\n"
+        "method = ForcedChoice(specification='weekdays', attribute='work')\n"
+        "print(method.attribute, method.words.concept_words[0])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stdout == "work monday\n", ran.stderr
+
+
+def test_the_api_documents_the_method_and_validates_its_fields(installed):
+    program = (
+        "import json\n"
+        "from store.specification import method_schema, parse_method\n"
+        "from assay.errors import SpecificationError\n"
+        "print(json.dumps(method_schema('spelling')['required']))\n"
+        "try:\n    parse_method({'method': 'spelling', 'label': 'x', 'delta': 7})\n"
+        "except SpecificationError as error:\n    print(error.field)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stdout.splitlines() == ['["method", "label"]', "delta"], ran.stderr

@@ -1,0 +1,127 @@
+"""Every method, with every kind of service it rates: same specification, seed and replies, same rating to the bit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from assay.certificate import digest_of
+from assay.document import rating_document
+from assay.experiment import Session, generator, replay
+from assay.methods import METHODS, method_name
+from assay.model import Failure, Observation, Reply
+from assay.verdict import rate
+from proving.simulated import WORLDS
+from store.specification import dump_method, parse_method
+
+SEED, STEP_1, STEP_2 = 5, 0.0, 0.4
+
+
+def written(method, finding, evidence: str) -> dict:
+    document = rating_document(
+        rate(finding),
+        experiment=dump_method(method),
+        target={"name": "simulated", "kind": "classifier", "protocol": "custom", "url": None},
+        seed=SEED,
+        calls=0,
+        failed_calls=0,
+        evidence_digest=evidence,
+        visibility="private",
+    )
+    return json.loads(json.dumps(document, allow_nan=False))
+
+
+@cache
+def run(name: str) -> tuple[object, dict, tuple[Observation, ...]]:
+    """Rate a simulated service once; keep the method, the document and the record."""
+    world = WORLDS[name](STEP_1, STEP_2, SEED)
+    session = Session(world.method.design(generator(SEED)))
+    record: list[Observation] = []
+    while session.finding is None:
+        record += session.unrecorded
+        for probe in session.missing:
+            record += session.accept(probe, world.answer(probe.ask))
+        session.advance()
+    return world.method, written(world.method, session.finding, session.evidence.head()), tuple(record)
+
+
+def through_json(record) -> list[Observation]:
+    return [Observation.from_json(json.loads(json.dumps(one.as_json()))) for one in record]
+
+
+def test_every_method_has_a_simulated_service():
+    assert {method_name(each) for each in METHODS} == {
+        world(STEP_1, STEP_2, SEED).method.method for world in WORLDS.values()
+    }
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_replay_of_the_record_in_any_order_is_the_same_rating(name):
+    method, first, record = run(name)
+    again = parse_method(json.loads(json.dumps(dump_method(method))))
+    assert again == method
+    kept = through_json(record)
+    shuffled = [kept[place] for place in np.random.Generator(np.random.PCG64(1)).permutation(len(kept))]
+    session = replay(again, SEED, shuffled)
+    assert written(again, session.finding, session.evidence.head()) == first
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_crash_anywhere_changes_nothing(name):
+    method, first, record = run(name)
+    answers = {one.probe.unit: one.reply for one in record}
+    some = np.random.Generator(np.random.PCG64(2)).permutation(len(record))[: len(record) // 2]
+    survived = {record[place].probe.unit: record[place] for place in some}
+    session = Session(
+        method.design(generator(SEED)), lambda units: {one: survived[one] for one in units if one in survived}
+    )
+    while session.finding is None:
+        for probe in session.missing:
+            session.accept(probe, answers[probe.unit])
+        session.advance()
+    assert written(method, session.finding, session.evidence.head()) == first
+
+
+def sealed_after_one_batch(method, record) -> str:
+    replies = {one.probe.unit: one.reply for one in record}
+    session = Session(method.design(generator(SEED)))
+    for probe in session.missing:
+        session.accept(probe, replies[probe.unit])
+    session.advance()
+    return session.evidence.head()
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_an_answer_that_is_altered_breaks_the_seal(name):
+    method, _, record = run(name)
+    first = next(at for at, one in enumerate(record) if one.reply.ok and not one.copied)
+    altered = [
+        replace(one, reply=Reply(None, Failure("timeout", "altered"))) if at == first else one
+        for at, one in enumerate(record)
+    ]
+    assert sealed_after_one_batch(method, altered) != sealed_after_one_batch(method, record)
+
+
+def test_another_process_with_other_hashes_of_strings_gives_the_same_ratings():
+    program = (
+        "import json, sys; sys.path.insert(0, 'tests/house')\n"
+        "from test_determinism import WORLDS, run\n"
+        "from assay.certificate import digest_of\n"
+        "print(json.dumps({name: digest_of(run(name)[1]) for name in WORLDS}))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONHASHSEED": "4242", "PYTHONPATH": ".", "OPENBLAS_NUM_THREADS": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == {name: digest_of(run(name)[1]) for name in WORLDS}

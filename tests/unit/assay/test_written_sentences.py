@@ -1,0 +1,118 @@
+"""An author is asked for what is lacking, by prompts of a family, and again for what is of no use."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.catalog.stereotypes import StereotypeWords
+from assay.errors import OutOfBounds
+from assay.experiment import BUDGET, generator
+from assay.model import Failure, Reply
+from assay.sentences import Sentence
+from assay.writing import PROMPTS, Writing, write_prompt, write_sentences
+
+WORDS = StereotypeWords(
+    "gender",
+    "men",
+    "women",
+    (("man", "woman"), ("he", "she")),
+    first_terms=("math", "chess"),
+    second_terms=("art", "lace"),
+    neutral=("tea", "rain"),
+    telling=("his", "her"),
+    name="tiny",
+)
+
+
+def ask(author, kept=(), per_term=2, **options):
+    """Let a function write; return what was written, and the prompts with their units."""
+    asking, asked = write_sentences(WORDS, kept, per_term, generator(0), **options), []
+    try:
+        batch = next(asking)
+        while True:
+            asked += batch
+            batch = asking.send([author(probe.ask) for probe in batch])
+    except StopIteration as end:
+        return end.value, asked
+
+
+def obedient(question):
+    _, group, _, term, _ = question.prompt.split('"', 4)
+    return Reply(f"The {group} thinks of {term} {question.number} times.")
+
+
+def test_every_term_gets_its_sentences_and_groups_take_turns():
+    written, asked = ask(obedient)
+    assert written.wanted == written.asked == len(written.sentences) == len(asked) == 12
+    assert len({probe.unit for probe in asked}) == len(asked)
+    groups = [sentence.group_term for sentence in written.sentences]
+    assert set(groups) == {"man", "woman", "he", "she"}
+    assert {sentence.id for sentence in written.sentences} == {probe.unit for probe in asked}
+
+
+def test_what_is_kept_is_not_asked_for_again():
+    kept = [Sentence("The man likes tea."), Sentence("She sees rain."), Sentence("Nobody knows."), Sentence("He art.")]
+    written, _ = ask(obedient, kept)
+    assert written.wanted == 12 - 3
+    assert ask(obedient, [Sentence(f"The man has {n} {t}.") for t in WORDS.roles for n in (1, 2)])[1] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no-text"),
+        (None, "no-text"),
+        ("Here you are:\nThe man likes tea.", "several-lines"),
+        ("x" * 1001, "too-long"),
+        ("As a language model I have no man.", "no-attribute-term"),
+        ("He and she like math.", "several-group-terms"),
+    ],
+)
+def test_what_is_of_no_use_is_counted_shown_and_asked_for_again(text, why):
+    written, asked = ask(lambda question: Reply(text), per_term=1, tries=2)
+    assert dict(written.refused) == {why: 12}
+    assert (written.sentences, written.asked, len(asked)) == ([], 12, 12)
+    assert written.examples[0]["why"] == why
+
+
+def test_a_sentence_is_asked_for_again_under_another_number():
+    tried = []
+
+    def second_time(question):
+        tried.append(question)
+        return obedient(question) if question.number else Reply("No.")
+
+    written, asked = ask(second_time, per_term=1)
+    assert len(written.sentences) == 6
+    assert [probe.ask.number for probe in asked] == [0] * 6 + [1] * 6
+
+
+def test_the_same_sentence_twice_is_of_use_once():
+    written, _ = ask(lambda question: Reply(obedient(question).value.replace("0", "1")), per_term=5, tries=1)
+    assert written.refused["repeated"] > 0
+    assert len({sentence.text for sentence in written.sentences}) == len(written.sentences)
+
+
+def test_failures_are_counted_by_their_code_and_a_spent_budget_ends_the_asking():
+    written, _ = ask(lambda question: Reply(failure=Failure("http-500", "down")), per_term=1, tries=2)
+    assert dict(written.failed) == {"http-500": 12}
+    written, asked = ask(lambda question: Reply(failure=Failure(BUDGET, "")), per_term=1)
+    assert (written.unasked, written.asked, len(asked)) == (6, 0, 6)
+
+
+def test_quotation_marks_around_the_whole_are_taken_off():
+    written, _ = ask(lambda question: Reply(f"“{obedient(question).value}”\n"))
+    assert not any("“" in sentence.text for sentence in written.sentences)
+    assert written.refused == {}
+
+
+@pytest.mark.parametrize("family", PROMPTS)
+def test_a_prompt_of_every_family_names_both_words_first(family):
+    prompt = write_prompt(WORDS, "she", "art", family)
+    assert prompt.split('"')[1::2][:2] == ["she", "art"]
+    assert ("lace" in prompt) == ("woman" in prompt) == (family == "in-context")
+
+
+def test_numbers_that_make_no_sense_are_refused():
+    with pytest.raises(OutOfBounds, match="tries"):
+        Writing(tries=0)

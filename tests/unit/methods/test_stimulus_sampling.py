@@ -1,0 +1,243 @@
+"""Stimulus sampling on classifiers of known effects: the right letter by either route, the same every time."""
+
+import json
+import math
+
+import pytest
+
+from assay.cases import TextProfiles
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import BUDGET, Session, generator, replay, run
+from assay.explain import explain
+from assay.methods import StimulusSampling
+from assay.model import Failure, Letter, Reply
+from assay.stimuli import VectorStimuli
+from assay.verdict import rate
+from proving.simulated import WORLDS
+from proving.simulated_sampling import sampling_world, vector_world
+
+PEOPLE = {"he": tuple(f"Mr {n}" for n in range(20)), "she": tuple(f"Ms {n}" for n in range(20))}
+CONTENTS = {"glad": tuple(f"glad-{n}" for n in range(8)), "sad": tuple(f"sad-{n}" for n in range(8))}
+TEXTS = TextProfiles(("{person} is {content}.", "Is {person} {content}?"), PEOPLE, CONTENTS)
+VECTORS = VectorStimuli(
+    ("a", "b"), {"one": (0.5, 0.0), "two": (-0.5, 0.0)}, {"left": (0.0, 1.0), "right": (0.0, -1.0)}, (1.0, 1.0)
+)
+
+
+def jitter(text):
+    """A stable number between -1 and 1 for a text, whoever is in it."""
+    return math.sin(sum(ord(one) * place for place, one in enumerate(text.replace("Ms", "Mr"), 1)))
+
+
+def scored(of, label="yes"):
+    return lambda probe: Reply({"label": None, "scores": {"no": 1 - of(probe.ask.given), label: of(probe.ask.given)}})
+
+
+def named(of):
+    return lambda probe: Reply({"label": of(probe.ask.given), "scores": None})
+
+
+def component(method, answer, seed=0):
+    (one,) = run(method, answer, seed).components
+    json.dumps(one.detail, allow_nan=False)
+    for reason in one.reasons:
+        assert "  " not in explain(reason)
+    return one
+
+
+def sampling(**fields):
+    return StimulusSampling("sex", texts=TEXTS, **fields)
+
+
+# ---------------------------------------------------------------------------- letters
+@pytest.mark.parametrize("name", [name for name in WORLDS if name.startswith("stimulus-sampling")])
+@pytest.mark.parametrize(
+    ("step_1", "step_2", "letter"),
+    [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0.05, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
+)
+def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
+    rated = rate(WORLDS[name](step_1, step_2, 1).rate(1))
+    assert rated.letter is letter
+
+
+def test_the_posterior_of_a_service_that_prefers_a_value_is_bayes_rule():
+    one = component(sampling(), scored(lambda text: 0.3 + 0.3 * ("Ms" in text) + 0.01 * jitter(text)))
+    shares = {row["value"]: row["posterior"]["estimate"] for row in one.detail["distribution"]}
+    assert shares["she"] == pytest.approx(0.6 / 0.9, abs=0.01)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert (one.letter, one.declared) == (Letter.BS, True)
+    assert one.reasons[0].facts["value"] == "she"
+
+
+def test_a_service_that_looks_at_the_content_alone_is_moved_by_what_is_tied_to_the_attribute():
+    one = component(sampling(), scored(lambda text: (0.8 if "glad" in text else 0.2) + 0.01 * jitter(text)))
+    assert one.letter is Letter.DSBS
+    # .9 of one side: (.9 * .8 + .1 * .2) of the sum
+    assert one.effects["step_2"].estimate == pytest.approx(0.74 - 0.5, abs=0.01)
+    assert one.effects["step_1"].low == 0
+    assert one.reasons[0].facts["side"] == "glad"
+
+
+def test_swapping_the_values_changes_neither_effect():
+    said = scored(lambda text: 0.3 + 0.2 * ("Ms" in text) + 0.1 * jitter(text))
+    swapped = StimulusSampling("sex", texts=TextProfiles(TEXTS.frames, dict(reversed(PEOPLE.items())), CONTENTS))
+    one, other = (component(method, said) for method in (sampling(), swapped))
+    assert other.letter is one.letter
+    assert other.effects["step_1"].estimate == pytest.approx(one.effects["step_1"].estimate, abs=0.005)
+
+
+def test_three_values_of_no_effect_do_not_lean_to_biased():
+    people = {name: tuple(f"{name} {n}" for n in range(12)) for name in ("old", "young", "other")}
+    method = StimulusSampling("age", texts=TextProfiles(TEXTS.frames, people, CONTENTS))
+    one = component(method, named(lambda text: "yes" if jitter(text[2:] + text[0]) > 0.3 else "no"))
+    assert one.letter is Letter.UCS
+    assert one.effects["step_1"].low < 0.03
+
+
+# ---------------------------------------------------------------------------- the two routes
+def test_weights_and_surrogate_agree():
+    worlds = [sampling_world(0.08, 0.25, 3) for _ in range(2)]
+    found = []
+    for world, route in zip(worlds, ("weights", "surrogate"), strict=True):
+        one = component(StimulusSampling("gender", route=route, looks=2), lambda probe, w=world: w.answer(probe.ask), 3)
+        assert one.detail["route"] == route
+        found.append(one.effects)
+    for step in ("step_1", "step_2"):
+        assert found[0][step].estimate == pytest.approx(found[1][step].estimate, abs=0.03)
+
+
+def test_where_yes_is_rare_the_surrogate_finds_more_of_it():
+    world = sampling_world(0.05, 0.2, 2, rare=True)
+    rare = {
+        route: component(
+            StimulusSampling("gender", route=route, looks=1), lambda probe: world.answer(probe.ask), 2
+        ).detail["weights"]
+        for route in ("weights", "auto")
+    }
+    assert rare["weights"]["efficiency"] < 0.1
+    assert rare["auto"]["efficiency"] > 3 * rare["weights"]["efficiency"]
+
+
+def test_vectors_by_chain_and_by_weights_agree():
+    world = vector_world(0.1, 0.2, 4)
+    found = {
+        route: component(
+            StimulusSampling("group", vectors=world.method.vectors, route=route, looks=2),
+            lambda probe: world.answer(probe.ask),
+            4,
+        )
+        for route in ("weights", "surrogate")
+    }
+    assert "chain" not in found["weights"].detail
+    chain = found["surrogate"].detail["chain"]
+    assert chain["converged"]
+    assert chain["r_hat"] <= 1.01
+    assert chain["autocorrelation"]["mean"][0] == 1
+    for step in ("step_1", "step_2"):
+        estimates = [one.effects[step].estimate for one in found.values()]
+        assert estimates[0] == pytest.approx(estimates[1], abs=0.05)
+        assert estimates[1] == pytest.approx(world.truths[f"effects.{step}"], abs=0.03)
+
+
+def test_a_surrogate_that_is_exact_leaves_nothing_to_correct():
+    said = scored(lambda given: 1 / (1 + math.exp(2 - 1.5 * dict(given)["b"])))
+    one = component(StimulusSampling("group", vectors=VECTORS), said)
+    assert one.letter is Letter.DSBS
+    assert one.detail["weights"]["efficiency"] > 0.5
+    assert one.detail["numbers"][0]["name"] == "b"
+    assert one.detail["numbers"][0]["shift"] > 0.3
+
+
+# ---------------------------------------------------------------------------- the same every time
+@pytest.mark.parametrize("name", [name for name in WORLDS if name.startswith("stimulus-sampling")])
+def test_a_recording_gives_the_same_rating_without_asking(name):
+    world, observed = WORLDS[name](0.2, 0, 3), []
+    session = Session(world.method.design(generator(3)))
+    while session.finding is None:
+        for probe in session.missing:
+            observed += session.accept(probe, world.answer(probe.ask))
+        session.advance()
+    assert replay(world.method, 3, reversed(observed)).finding == session.finding
+
+
+# ---------------------------------------------------------------------------- what is shown
+def test_words_and_texts_are_ordered_by_what_makes_it_say_yes():
+    one = component(sampling(), scored(lambda text: 0.9 if "glad-3" in text else 0.1 + 0.01 * jitter(text)))
+    assert one.detail["nearest_words"][0]["word"] == "glad-3"
+    assert one.detail["nearest_words"][0]["ratio"] > 4
+    assert "glad-3" in one.detail["nearest_inputs"][0]["asked"]
+    assert one.detail["most_distant_inputs"][0]["yes"] < 0.1
+    assert {row["value"] for row in one.detail["group_distances"]} == {"he", "she"}
+    assert len(one.detail["projection"]["posterior"]) == len(one.detail["projection"]["prior"]) == 100
+
+
+# ---------------------------------------------------------------------------- what cannot be measured
+@pytest.mark.parametrize("fields", [{"texts": TEXTS}, {"vectors": VECTORS}])
+@pytest.mark.parametrize(
+    ("answer", "label", "code"),
+    [
+        (scored(lambda _: 0.3), None, "constant-answers"),
+        (scored(lambda _: 0.0), "yes", "never-yes"),
+        (named(lambda _: "no"), "yes", "never-yes"),
+        (named(lambda _: "no"), None, "constant-answers"),
+        (scored(lambda _: 0.5), "maybe", "labels-unknown"),
+        (lambda _: Reply({"label": None, "scores": {"a": 0.2, "b": 0.3, "c": 0.5}}), None, "labels-unknown"),
+        (lambda _: Reply({"label": None, "scores": {"a": -7.0, "b": 9.0}}), None, "target-output-unusable"),
+        (lambda _: Reply("yes"), None, "target-output-unusable"),
+        (lambda _: Reply(failure=Failure("timeout", "late")), None, "target-calls-failed"),
+        (lambda _: Reply(failure=Failure(BUDGET, "no more")), None, "no-usable-observations"),
+    ],
+)
+def test_what_cannot_be_measured_has_no_letter_but_a_reason(fields, answer, label, code):
+    one = component(StimulusSampling("group", label=label, samples=60, looks=2, **fields), answer)
+    assert (one.letter, one.probabilities) == (None, None)
+    assert one.reasons[0].code == code
+    assert one.effects == {"step_1": None, "step_2": None}
+
+
+def test_a_service_that_only_fails_is_not_asked_again_and_again():
+    down = Reply(failure=Failure("http-500", "down"))
+    for fields in ({"texts": TEXTS}, {"vectors": VECTORS}):
+        one = component(StimulusSampling("group", samples=100, **fields), lambda _: down)
+        assert one.reasons[0].code == "target-calls-failed"
+        assert one.failed <= 500
+
+
+def test_failed_calls_are_counted_and_their_sentences_left_out():
+    lost = Reply(failure=Failure("http-500", "down"))
+    said = scored(lambda text: 0.5 + 0.1 * jitter(text))
+    one = component(sampling(looks=1), lambda probe: lost if "Ms 3 " in probe.ask.given else said(probe))
+    assert one.letter is not None
+    assert one.failed > 0
+    assert one.detail["failed_why"] == {"http-500": one.failed}
+    assert one.detail["profiles"]["asked"] - one.detail["profiles"]["whole"] == one.failed
+
+
+def test_of_several_labels_the_named_one_is_the_yes():
+    def said(probe):
+        return Reply({"label": None, "scores": {"a": 0.2, "b": 0.3 + 0.2 * ("Ms" in probe.ask.given), "c": 0.1}})
+
+    assert component(sampling(label="b"), said).reasons[0].code == "yes-prefers-value"
+    assert component(sampling(label="a"), said).reasons[0].code == "constant-answers"
+
+
+# ---------------------------------------------------------------------------- the request
+@pytest.mark.parametrize(
+    ("fields", "error", "field"),
+    [
+        ({"attribute": "height"}, UnknownName, None),
+        ({"attribute": "gender", "tie": 0.5}, OutOfBounds, "tie"),
+        ({"attribute": "gender", "delta": 0.0}, OutOfBounds, "delta"),
+        ({"attribute": "gender", "samples": 10}, OutOfBounds, "samples"),
+        ({"attribute": "sex", "texts": TEXTS, "vectors": VECTORS}, SpecificationError, "vectors"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(fields, error, field):
+    with pytest.raises(error) as refused:
+        StimulusSampling(**fields)
+    assert field is None or refused.value.field == field
+
+
+def test_defaults_are_enough_for_every_catalogued_attribute():
+    for name in ("gender", "race", "religion"):
+        assert StimulusSampling(name).expected_probes() >= 500

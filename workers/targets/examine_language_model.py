@@ -1,0 +1,330 @@
+"""Whether a language model can be rated, and how: which kinds of question it really answers.
+
+There are three, one above the other like rungs of a ladder: to score whole texts by the tokens of the
+prompt, to fill a gap, and to choose. An engine that ignores the wish for the prompt's tokens would
+look as if it had no preference at all, so nobody is believed before the tokens have been seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from assay.model import AUTHORED, Ask, Choose, Failure, Fill, Reply, Score, Write
+from workers.egress import CallFailed
+from workers.targets.adapter import Adapter
+from workers.targets.capability import (
+    HOPELESS,
+    MEND_ARRAYS,
+    NOT_DETERMINISTIC,
+    Calls,
+    Capability,
+    TargetUnfit,
+    at_once,
+    one_by_one,
+    unfit,
+)
+from workers.targets.examine_predictor import ONE_BY_ONE, shown
+from workers.targets.likeness import CLOSE, MOST_COMPARED, ROUNDING, Order, difference, order_of, told_apart
+from workers.targets.samples import spread
+
+RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
+"""How a language model can be asked, the best way first."""
+
+OURS: Mapping[type[Ask], tuple[Ask, ...]] = {
+    Score: (
+        Score("The train leaves the station at noon every day."),
+        Score("Nobody answered the telephone, so we wrote a letter."),
+        Score("Purple the slowly of window sang the four."),
+        Score("The new bridge is open."),
+        Score("It rained all night, and in the morning the river had left its bed and stood in the garden."),
+    ),
+    Fill: (
+        Fill("The meal was served on a large ", "table", "."),
+        Fill("She opened the ", "door", " and looked outside."),
+        Fill("They drank a cup of ", "coffee", "."),
+        Fill("The ", "river", " runs into the sea."),
+        Fill("He bought a pound of ", "music", "."),
+    ),
+    Choose: (
+        Choose("Which of these is a colour?", ("blue", "Tuesday")),
+        Choose("Which of these is an animal?", ("bread", "a horse")),
+        Choose("Which of these can be eaten?", ("an apple", "a bridge")),
+        Choose("Which of these is a number?", ("winter", "seven")),
+        Choose("Which of these is a month?", ("gravel", "April")),
+    ),
+}
+"""Asked where there is no experiment, or where it asks something else first: about nobody."""
+
+TASK = Write("Write one short sentence about the weather.")
+"""Asked of an author where there is no experiment."""
+
+SILENT = frozenset({"connect", "timeout", "truncated"})
+"""Failures of a service that is not there; other ways to ask it would not help."""
+
+PARTICULAR = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
+"""Failures of one question that another may not have."""
+
+
+async def examine_language_model(
+    adapter: Adapter,
+    asked: Sequence[Ask] = (),
+    clock: Callable[[], float] = time.monotonic,
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    turn: Callable[[], Awaitable[None]] = at_once,
+) -> Capability:
+    """Examine a language model in about ten calls, or an author in one.
+
+    Every rung is tried; the best that works (or the one the experiment asks for) is asked several
+    questions alone, one of them twice, and then all in one call. A model that answers on no rung is
+    not rated, nor is one whose answers to several questions come in another number or order. Where the
+    order could not be seen, the result's `adapter` asks one by one, which is always safe.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        The target.
+    asked : sequence of Ask
+        What the experiment asks first. Where this is to write or to draw, the target is its author, and has only
+        to answer at all; where there is nothing, it is tried with questions of ours.
+    clock : callable
+        Seconds, for the latency.
+    sleep : callable
+        Waits between tries.
+    turn : callable
+        Waits before each call, as the target's limits ask.
+
+    Raises
+    ------
+    TargetUnfit
+        If a rating would not be worth its name.
+    """
+    examination = _Examination(adapter, asked, Calls(clock, sleep, turn))
+    if asked and all(isinstance(ask, AUTHORED) for ask in asked):
+        return await examination.of_author()
+    return await examination.of_model()
+
+
+class _Examination:
+    def __init__(self, adapter: Adapter, asked: Sequence[Ask], calls: Calls) -> None:
+        self._adapter, self._calls = adapter, calls
+        self._asked = {kind: [ask for ask in asked if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
+        self._notes: list[str] = []
+        self._latency_s: float | None = None
+        self._passing: CallFailed | None = None
+
+    async def of_author(self) -> Capability:
+        """See whether anything is written, or drawn, at all."""
+        first = next(ask for kind in AUTHORED for ask in self._asked[kind])
+        reply = await self._one(first)
+        hint = "it is the author of the experiment, and has to answer"
+        if self._passing is not None:
+            raise unfit(self._passing, hint)
+        if reply.failure is not None:
+            raise TargetUnfit(reply.failure.code, reply.failure.message, hint)
+        return self._found(first, reply.value, (first.asks,))
+
+    async def of_model(self) -> Capability:
+        """Try every rung, and look closely at the one that will be used."""
+        works: dict[type[Ask], tuple[Ask, Reply]] = {}
+        lost: dict[type[Ask], Failure] = {}
+        for rung in RUNGS:
+            ask, reply = await self._try(rung)
+            if reply.failure is None:
+                works[rung] = (ask, reply)
+            else:
+                lost[rung] = reply.failure
+        if not works and self._passing is not None:
+            raise unfit(self._passing)
+        if not works:
+            raise await self._no_rung(lost)
+        self._notes += [f"it cannot be asked to {kind.asks}: {why.message} ({why.code})" for kind, why in lost.items()]
+        rung = next((kind for kind in works if self._asked[kind]), next(iter(works)))
+        ask, reply = works[rung]
+        alone = await self._alone(rung, ask, reply.value)
+        deterministic = await self._again(ask, reply.value)
+        order_kept = await self._several(alone, deterministic) if self._adapter.batch_limit > 1 else None
+        await self._wrong(rung)
+        found = self._found(ask, reply.value, tuple(kind.asks for kind in works))
+        return replace(
+            found,
+            adapter=self._adapter if order_kept else found.adapter,
+            deterministic=deterministic,
+            batch=order_kept is True,
+            order_kept=order_kept,
+        )
+
+    def _found(self, ask: Ask, value: Any, rungs: tuple[str, ...]) -> Capability:
+        return Capability(
+            adapter=one_by_one(self._adapter),
+            latency_s=self._latency_s or 0.0,
+            deterministic=None,
+            batch=False,
+            order_kept=None,
+            truncates_at=None,
+            notes=tuple(self._notes),
+            asked=shown(text_of(ask)),
+            returned=shown(value),
+            calls=self._calls.made,
+            rungs=rungs,
+        )
+
+    async def _try(self, rung: type[Ask]) -> tuple[Ask, Reply]:
+        """Ask a question or two of one kind; a word that a model does not know says nothing about others."""
+        reply = Reply()
+        questions = [*self._asked[rung], *OURS[rung]]
+        for ask in questions[:MOST_COMPARED]:
+            reply = await self._one(ask)
+            if reply.failure is None or reply.failure.code not in PARTICULAR:
+                return ask, reply
+        return questions[0], reply
+
+    async def _one(self, ask: Ask) -> Reply:
+        """Ask one question; only a failure that another question might escape is a reply."""
+        try:
+            replies, latency_s = await self._calls.timed(lambda: self._adapter.answer([ask]))
+        except CallFailed as failed:
+            if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
+                raise unfit(failed) from None
+            if failed.retriable:  # some engines answer what they cannot do with an error that looks as if it would pass
+                self._passing = failed
+            return Reply(failure=Failure(failed.code, failed.message))
+        if replies[0].failure is None and self._latency_s is None:
+            self._latency_s = latency_s
+        return replies[0]
+
+    async def _no_rung(self, lost: Mapping[type[Ask], Failure]) -> TargetUnfit:
+        """Say why nothing works: what was wrong with each way to ask."""
+        telling = next((why for why in lost.values() if why.code != "unsupported"), lost[Choose])
+        said = "; ".join(f"{kind.asks}: {why.message}" for kind, why in lost.items())
+        writes = (await self._one(TASK)).failure is None
+        author = " (it does write: it can be the author of an experiment)" if writes else ""
+        return TargetUnfit(
+            telling.code,
+            f"it can be asked neither to score, nor to fill, nor to choose{author}: {said}",
+            "use a protocol that gives back the prompt's tokens, fills masks or chats, and settings that it accepts",
+        )
+
+    async def _alone(self, rung: type[Ask], first: Ask, value: Any) -> dict[Ask, Any]:
+        """Ask several questions one by one."""
+        answers, lost = {first: value}, 0
+        questions = spread(self._asked[rung], self._adapter, MOST_COMPARED)
+        for ask in dict.fromkeys([*questions, *OURS[rung]]):
+            if len(answers) + lost >= MOST_COMPARED:
+                break
+            if ask in answers or self._adapter.group_key(ask) != self._adapter.group_key(first):
+                continue
+            reply = await self._one(ask)
+            if reply.failure is None:
+                answers[ask] = reply.value
+            else:
+                lost += 1
+                self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
+        self._check_constant(rung, answers)
+        return answers
+
+    def _check_constant(self, rung: type[Ask], answers: Mapping[Ask, Any]) -> None:
+        """Refuse a model to which all texts are alike; one that always chooses the same letter has its say."""
+        if len(answers) < 3 or told_apart([comparable(value) for value in answers.values()]):
+            return
+        if rung is Choose:
+            self._notes.append("it chose the same letter whatever it was asked")
+            return
+        raise TargetUnfit(
+            "constant",
+            f"{len(answers)} different texts got one and the same probability",
+            "check the model and the path: the text may not reach the model",
+        )
+
+    async def _again(self, ask: Ask, before: Any) -> bool | None:
+        reply = await self._one(ask)
+        if reply.failure is not None:
+            self._notes.append(f"whether it is deterministic could not be seen ({reply.failure.code})")
+            return None
+        apart = difference(comparable(before), comparable(reply.value))
+        if apart > ROUNDING:
+            self._notes.append(NOT_DETERMINISTIC)
+        elif apart > 0:
+            self._notes.append(f"the same question got answers that differ by rounding ({apart:.1g} of their size)")
+        return apart <= ROUNDING
+
+    async def _several(self, alone: Mapping[Ask, Any], deterministic: bool | None) -> bool | None:
+        """Ask questions again in one call; ``True`` if their order was kept, ``None`` if it could not be seen."""
+        questions = list(alone)[: min(MOST_COMPARED, self._adapter.batch_limit)]
+        if len(questions) < 2:
+            self._notes.append("one question is too few to see the order of several; they are sent one by one")
+            return None
+        own = [comparable(alone[ask]) for ask in questions]
+        together = await self._together(questions)
+        if together is None:
+            return None
+        order = order_of(own, together)
+        if order is Order.CROSSED and deterministic:
+            again = await self._together(questions)
+            if again is not None and max(map(difference, together, again)) <= CLOSE:  # it is not chance
+                raise TargetUnfit(
+                    "out-of-order", f"{len(own)} questions in one call got their answers in another order", MEND_ARRAYS
+                )
+        if order is Order.KEPT:
+            return True
+        self._notes.append(ONE_BY_ONE[order])
+        return False if order is Order.CROSSED else None
+
+    async def _together(self, questions: Sequence[Ask]) -> list[Any] | None:
+        """Ask all in one call; ``None``, with a note, where that failed."""
+        try:
+            replies = await self._calls.persist(lambda: self._adapter.answer(questions))
+        except CallFailed as failed:
+            if failed.code == "wrong-count":
+                raise TargetUnfit(failed.code, failed.message, MEND_ARRAYS) from None
+            self._notes.append(f"several questions in one call failed ({failed.code}); they are sent one by one")
+            return None
+        failure = next((reply.failure for reply in replies if reply.failure), None)
+        if failure is not None:
+            self._notes.append(f"questions failed in one call, not alone ({failure.code}); they are sent one by one")
+            return None
+        return [comparable(reply.value) for reply in replies]
+
+    async def _wrong(self, rung: type[Ask]) -> None:
+        """See how the service says that it cannot answer: an empty text has no probability."""
+        if rung is not Score:
+            return
+        try:
+            reply = (await self._calls.persist(lambda: self._adapter.answer([Score("")]), tries=1))[0]
+        except CallFailed as failed:
+            if failed.retriable:
+                self._notes.append(
+                    f"an empty text was answered with {failed.code}: its errors look as if they would pass, and are "
+                    "asked again in vain"
+                )
+            return
+        if reply.failure is None:
+            self._notes.append("an empty text got a log-probability, which is none of a text")
+
+
+def comparable(value: Any) -> Any:
+    """Give the part of an answer that tells it from others: a number, or a choice as a class."""
+    match value:
+        case {"log_probability": number} | {"probability": number}:
+            return number
+        case {"choice": place}:
+            return {"label": str(place), "scores": None}
+        case _:
+            return value
+
+
+def text_of(ask: Ask) -> str:
+    """Write a question for people."""
+    match ask:
+        case Score(text=text):
+            return text
+        case Fill(before=before, word=word, after=after):
+            return f"{before}[{word}]{after}"
+        case Choose(text=text, options=options):
+            return f"{text} {' / '.join(options)}"
+        case _:
+            return str(getattr(ask, "prompt", ask))
