@@ -229,7 +229,9 @@ class _Reader:
 
     def _terms(self, text: str) -> _Found | str:
         """Find the group term and the attribute term, or say what is wrong."""
-        groups, attributes = (list(one.finditer(text)) for one in (self.group_terms, self.attribute_terms))
+        # "sİster" matches "sister" whatever the case, but is another word once its case is folded
+        groups = [one for one in self.group_terms.finditer(text) if _key(one.group()) in self.groups]
+        attributes = [one for one in self.attribute_terms.finditer(text) if _key(one.group()) in self.roles]
         if not groups:
             return "no-group-term"
         if len(groups) > 1:

@@ -21,6 +21,7 @@ from assay.experiment import Session, generator
 from assay.methods import Alternation, AnyMethod, Association, ForcedChoice, OneHop, RoundTrip
 from assay.model import Ask, Classify, Embed, Finding, Letter, Regress, Reply
 from assay.scoring import RUNGS
+from assay.statistics.transition import neutral_effects, step_effects
 from assay.trials import Questions
 from proving.simulated_models import stereotype_world
 from proving.simulated_pictures import picture_world
@@ -362,6 +363,31 @@ def translator_world(step_1: float, step_2: float, seed: int, *, hop: bool = Fal
         truths["rates.he.kept"] = to_he["he"]
     return World(method, answer, letter_of(truth_1, truth_2, 0.1), truths)
 
+
+def drawn_translator(seed: int, *, hop: bool = False) -> World:
+    """Make a translator whose every row of outputs (he, she, neither) is drawn from the method's own prior.
+
+    Looks stop when a letter is clear, and a run that stopped early because of what chance showed has seen too little or
+    just enough: over services of one and the same effect its intervals hold more or less often than they say. A
+    posterior does not depend on why one stopped, so over services as the prior has them they hold as often as they say.
+    """
+    rng = np.random.default_rng([seed, 7])
+    language = "fr" if hop else "es"
+    method: AnyMethod = (OneHop if hop else RoundTrip)("gender", languages=(language,))
+    rows = ("he", "she")
+    outputs = rng.dirichlet(np.full(3, 1 / 3), size=2)
+    to_he, to_it = (dict(zip(rows, outputs[:, at].tolist(), strict=True)) for at in (0, 2))
+    effects = (neutral_effects if hop else step_effects)(outputs[None], [[0.5, 0.5]], [[0.9, 0.1], [0.1, 0.9]])
+    truths = {"effects.step_1": float(effects.step_1[0]), "effects.step_2": float(effects.step_2[0])}
+    answer = one_hop_answer(to_he, rng, to_it) if hop else round_trip_answer(to_he, rng, to_it)
+    return World(method, answer, letter_of(truths["effects.step_1"], truths["effects.step_2"], 0.1), truths)
+
+
+DRAWN: Mapping[str, Callable[[int], World]] = {
+    "round-trip, translator": drawn_translator,
+    "one-hop, translator": partial(drawn_translator, hop=True),
+}
+"""Methods whose looks stop early, on services that are drawn from their prior."""
 
 WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
     "alternation, numbers of texts": partial(text_world, kind="numbers"),

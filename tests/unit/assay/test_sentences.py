@@ -34,6 +34,7 @@ WORDS = StereotypeWords(
         ("The woman likes math and tea.", "several-attribute-terms"),
         ("The human likes math.", "no-group-term"),
         ("The man likes mathematics.", "no-attribute-term"),
+        ("The g\u0130rl likes math.", "no-group-term"),
         ("The MAN likes Math.", None),
         ("The man is a bus-driver.", None),
         ("The white man likes tea.", None),
