@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 READY := $(VENV)/.ready
-PYTEST_WORKERS ?= 2
+# One more than two cores: much of what the tests do is to wait for leases, deadlines and pauses to end
+PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
 .PHONY: help setup ngram demo scaled-demo test chaos check lint types contracts openapi client bench calibrate mutate lock clean
