@@ -79,7 +79,14 @@ bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against re
 .venv-bench/%/.ready: pyproject.toml
 	@echo "Setting up the reference of bench_$* in .venv-bench (once; about a minute)"
 	@test -x .venv-bench/$*/bin/python || $(PYTHON) -m venv .venv-bench/$*
-	@.venv-bench/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench-$*]"
+	@$(PYTHON) -m benchmarks.references $* | .venv-bench/$*/bin/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
+	@.venv-bench/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+.venv-bench/mutation/.ready: pyproject.toml
+	@echo "Setting up what mutates the science in .venv-bench (once; about a minute)"
+	@test -x .venv-bench/mutation/bin/python || $(PYTHON) -m venv .venv-bench/mutation
+	@.venv-bench/mutation/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[bench-mutation]"
 	@touch $@
 
 calibrate: $(READY) ## Rate simulated services of known bias: are letters right, do intervals hold? (docs/calibration.md)

@@ -1,0 +1,24 @@
+"""Print what the environment of a reference needs: ``python -m benchmarks.references weat``.
+
+The reference itself comes from the extra ``bench-<name>``. What the science needs is named without versions: a
+reference may want older ones than Assay does (wefe 1.0.1 wants numpy 1), and Assay is installed beside it as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+SCIENCE = ("annotated-types", "inflect", "numpy", "scipy")
+PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
+
+
+def needed(name: str) -> list[str]:
+    """List the requirements of one reference's environment."""
+    extras = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    return [*extras[f"bench-{name.replace('_', '-')}"], *SCIENCE]
+
+
+if __name__ == "__main__":
+    print("\n".join(needed(sys.argv[1])))
