@@ -1,0 +1,80 @@
+"""The same evidence gives the same numbers as when the methodology was frozen.
+
+A change that could give the same evidence another letter makes a new version of the methodology. Here stand the numbers
+of a rating of each simulated service; where one is another, either something broke or a version is due. To pin them
+anew: ``python -c "from tests.house.test_pinned_ratings import pin; pin()"`` from the project's folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.model import Component, Interval
+from assay.verdict import METHODOLOGY_VERSION, rate
+from proving.simulated import WORLDS
+
+PINS = Path(__file__).with_name("pinned_ratings.json")
+SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
+MOST = 400
+"""Numbers that are kept of each rating, evenly over all it holds."""
+
+CHAOTIC = frozenset({"stimulus-sampling, vectors"})
+"""Services that are rated with a chain, in which the last bit of a machine's arithmetic grows."""
+
+
+@cache
+def numbers(world: str) -> list[float]:
+    """Rate a service and list the numbers of its rating."""
+    finding = WORLDS[world](STEP_1, STEP_2, SEED).rate(SEED)
+    rating = rate(finding)
+    every = [*_floats([asdict(rating.probabilities) if rating.probabilities else None, finding.detail])]
+    every += [number for one in finding.components for number in _of(one)]
+    return every if len(every) <= MOST else [every[int(at)] for at in np.linspace(0, len(every) - 1, MOST)]
+
+
+def _of(one: Component) -> Iterator[float]:
+    effects = {name: asdict(interval) if interval else None for name, interval in one.effects.items()}
+    yield from _floats([asdict(one.probabilities) if one.probabilities else None, effects, one.detail])
+    yield from (float(one.usable), float(one.unusable), float(one.failed))
+
+
+def _floats(value: Any) -> Iterator[float]:
+    if isinstance(value, Interval):
+        yield from _floats(asdict(value))
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _floats(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _floats(each)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield float(value)
+
+
+def pin() -> None:
+    """Write the numbers of today's engine down."""
+    kept = {world: [float(f"{one:.12g}") for one in numbers(world)] for world in WORLDS if world not in CHAOTIC}
+    PINS.write_text(json.dumps({"methodology": METHODOLOGY_VERSION, "ratings": kept}, indent=0) + "\n")
+
+
+@cache
+def pinned() -> dict[str, Any]:
+    return json.loads(PINS.read_text())
+
+
+def test_the_numbers_are_those_of_the_current_methodology():
+    assert pinned()["methodology"] == METHODOLOGY_VERSION
+    assert set(pinned()["ratings"]) == set(WORLDS) - CHAOTIC
+
+
+@pytest.mark.parametrize("world", sorted(set(WORLDS) - CHAOTIC))
+def test_a_rating_has_the_numbers_that_were_frozen(world):
+    np.testing.assert_allclose(numbers(world), pinned()["ratings"][world], rtol=1e-7, atol=1e-9)
