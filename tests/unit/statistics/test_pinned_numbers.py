@@ -2,8 +2,8 @@
 
 Known answers and symmetries, in the tests beside this one, say that a number is right; here it is said that it is
 *still the same*. A difference is either a mistake or a change of the methodology, which then needs a new version
-(docs/methodology/README.md). All inputs are written down or computed without a generator; where a function draws, it is given
-one of the same seed.
+(docs/methodology/README.md). All inputs are written down or computed without a generator; where a function draws,
+it is given one of the same seed.
 
 Pin them anew, and read what became another: ``python tests/unit/statistics/test_pinned_numbers.py``, then ``git diff``.
 """
