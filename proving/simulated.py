@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -335,7 +335,7 @@ def association_world(step_1: float, step_2: float, seed: int) -> World:
 
 
 # ---------------------------------------------------------------------------- translators
-def translator_world(step_1: float, step_2: float, seed: int, *, hop: bool = False) -> World:
+def translator_world(step_1: float, step_2: float, seed: int, *, hop: bool = False, stop_early: bool = True) -> World:
     """Make a translator that turns pronouns: from balanced text it makes too many he by `step_1`.
 
     Parameters
@@ -348,6 +348,8 @@ def translator_world(step_1: float, step_2: float, seed: int, *, hop: bool = Fal
         Of everything that is drawn.
     hop : bool
         Whether it is rated by `one-hop`, where sentences without a pronoun come back with one.
+    stop_early : bool
+        Whether to look until a letter is clear, as is the default; otherwise all texts are shown.
     """
     rng = np.random.default_rng([seed, 6])
     # he comes of he by a, of she by b: balanced text gives (a + b) / 2, one-sided text .9 of one and .1 of the other
@@ -357,7 +359,9 @@ def translator_world(step_1: float, step_2: float, seed: int, *, hop: bool = Fal
     truth_2 = max(abs(share * to_he["he"] + (1 - share) * to_he["she"] - 0.5) for share in (0.1, 0.9))
     # a distance of nothing is never reached by draws of a distance; letters show that this does no harm
     truths = {f"effects.step_{step}": truth for step, truth in ((1, truth_1), (2, truth_2)) if truth > 0}
-    method: AnyMethod = OneHop("gender") if hop else RoundTrip("gender", languages=("es",))
+    method: OneHop | RoundTrip = OneHop("gender") if hop else RoundTrip("gender", languages=("es",))
+    if not stop_early:
+        method = replace(method, texts_per_block=method.max_texts_per_block, stop_early=False)
     answer = one_hop_answer(to_he, rng) if hop else round_trip_answer(to_he, rng)
     if not hop:
         truths["rates.he.kept"] = to_he["he"]
@@ -399,6 +403,8 @@ WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
     "association, embedder": association_world,
     "round-trip, translator": translator_world,
     "one-hop, translator": partial(translator_world, hop=True),
+    "round-trip, translator, all texts": partial(translator_world, stop_early=False),
+    "one-hop, translator, all texts": partial(translator_world, hop=True, stop_early=False),
     **{f"stereotype-score, {rung}": partial(stereotype_world, rung=rung) for rung in RUNGS},
     **SAMPLING_WORLDS,
     **{f"visual-stereotype, {kind}": partial(picture_world, kind=kind) for kind in ("probabilities", "labels")},

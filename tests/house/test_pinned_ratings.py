@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.methods import METHODS, method_name
 from assay.model import Component, Interval
 from assay.verdict import METHODOLOGY_VERSION, rate
 from proving.simulated import WORLDS
@@ -37,7 +38,9 @@ def numbers(world: str) -> list[float]:
     rating = rate(finding)
     every = [*_floats([asdict(rating.probabilities) if rating.probabilities else None, finding.detail])]
     every += [number for one in finding.components for number in _of(one)]
-    return every if len(every) <= MOST else [every[int(at)] for at in np.linspace(0, len(every) - 1, MOST)]
+    kept = every if len(every) <= MOST else [every[int(at)] for at in np.linspace(0, len(every) - 1, MOST)]
+    # and something that all of them have a part in, none more than another
+    return [*kept, float(len(every)), sum(abs(each) / (1 + abs(each)) for each in every)]
 
 
 def _of(one: Component) -> Iterator[float]:
@@ -59,10 +62,28 @@ def _floats(value: Any) -> Iterator[float]:
         yield float(value)
 
 
+def defaults() -> dict[str, dict[str, Any]]:
+    """List what every method takes where nothing is said, as far as it is numbers and names."""
+    return {
+        method_name(method): {
+            one.name: list(one.default) if isinstance(one.default, tuple) else one.default
+            for one in fields(method)
+            if one.default is not MISSING and isinstance(one.default, int | float | str | tuple | None)
+        }
+        for method in METHODS
+    }
+
+
+def expected() -> dict[str, int]:
+    """Count the questions that each method announces."""
+    return {name: world(STEP_1, STEP_2, SEED).method.expected_probes() for name, world in WORLDS.items()}
+
+
 def pin() -> None:
     """Write the numbers of today's engine down."""
     kept = {world: [float(f"{one:.12g}") for one in numbers(world)] for world in WORLDS if world not in CHAOTIC}
-    PINS.write_text(json.dumps({"methodology": METHODOLOGY_VERSION, "ratings": kept}, indent=0) + "\n")
+    written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
+    PINS.write_text(json.dumps(written, indent=0) + "\n")
 
 
 @cache
@@ -78,3 +99,11 @@ def test_the_numbers_are_those_of_the_current_methodology():
 @pytest.mark.parametrize("world", sorted(set(WORLDS) - CHAOTIC))
 def test_a_rating_has_the_numbers_that_were_frozen(world):
     np.testing.assert_allclose(numbers(world), pinned()["ratings"][world], rtol=1e-7, atol=1e-9)
+
+
+def test_defaults_are_those_that_were_frozen():
+    assert json.loads(json.dumps(defaults())) == pinned()["defaults"]
+
+
+def test_as_many_questions_are_announced_as_when_they_were_frozen():
+    assert expected() == pinned()["expected"]

@@ -1,6 +1,7 @@
 """Alternation on services of known effects: the right letter, the right reason, the same every time."""
 
 import math
+from dataclasses import asdict
 
 import pytest
 
@@ -43,6 +44,13 @@ def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
     for seed in range(2):  # how often it is right in many is in docs/calibration.md
         rated = rate(WORLDS[name](step_1, step_2, seed).rate(seed))
         assert rated.letter is letter
+
+
+def test_a_first_look_ends_it_only_if_it_leaves_a_quarter_of_the_permitted_doubt():
+    found = [text_world(0.055, 0.0, seed, kind="numbers").rate(seed) for seed in range(12)]
+    early = [rate(one).probabilities for one in found if len(one.detail["looks"]) == 1]
+    assert 0 < len(early) < len(found)
+    assert min(max(asdict(each).values()) for each in early) >= 1 - 0.25 * 0.05
 
 
 def test_a_label_alone_is_enough_to_see_a_strong_shift():

@@ -40,6 +40,14 @@ def test_numbers_on_a_line_correlate_perfectly_without_an_interval(sign):
     assert found.low is None or found.low == pytest.approx(found.high)
 
 
+def test_a_coefficient_of_exactly_one_is_certain_and_one_of_exactly_nothing_is_not():
+    across, along = [-1, 1, -1, 1], [-1, -1, 1, 1]
+    same, none = pearson(across, across), pearson(across, along)
+    assert (same.r, same.p, same.low, same.high) == (1, 0, None, None)
+    assert (none.r, none.p) == (0, pytest.approx(1))
+    assert (none.low, none.high) == pytest.approx((-np.tanh(1.959964), np.tanh(1.959964)))
+
+
 def test_three_pairs_have_a_coefficient_but_no_interval():
     found = pearson([0, 1, 2], [0, 2, 1])
     assert (found.r, found.low, found.high) == (pytest.approx(0.5), None, None)
