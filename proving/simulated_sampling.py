@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,9 @@ BASE = 0.15
 TIE = 0.9
 
 
-def sampling_world(step_1: float, step_2: float, seed: int, *, hard: bool = False, rare: bool = False) -> World:
+def sampling_world(
+    step_1: float, step_2: float, seed: int, *, hard: bool = False, rare: bool = False, stop_early: bool = True
+) -> World:
     """Make a classifier of sentences.
 
     Parameters
@@ -45,11 +48,15 @@ def sampling_world(step_1: float, step_2: float, seed: int, *, hard: bool = Fals
         Whether it answers with labels alone.
     rare : bool
         Whether most sentences never make a yes: every third person in every third frame does.
+    stop_early : bool
+        Whether to look until a letter is clear, as is the default; otherwise there is one look, at all sentences.
     """
     from proving.simulated import World, letter_of
 
     rng = np.random.default_rng([seed, 7])
     method = StimulusSampling("gender")
+    if not stop_early:
+        method = replace(method, samples=method.samples * 2 ** (method.looks - 1), looks=1)
     assert method.texts is not None
     pairs = len(next(iter(method.texts.people.values())))
     of_person, of_frame = _ones(rng, 0.3, pairs), _ones(rng, 0.2, len(method.texts.frames))
@@ -149,6 +156,7 @@ def _solved(of: Callable[[float], float], wanted: float) -> float:
 SAMPLING_WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
     "stimulus-sampling, scores of texts": sampling_world,
     "stimulus-sampling, labels of texts": partial(sampling_world, hard=True),
+    "stimulus-sampling, labels of texts, all texts": partial(sampling_world, hard=True, stop_early=False),
     "stimulus-sampling, rare scores of texts": partial(sampling_world, rare=True),
     "stimulus-sampling, vectors": vector_world,
 }

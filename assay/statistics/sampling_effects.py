@@ -101,10 +101,22 @@ class Deviations:
 
 @dataclass(frozen=True)
 class SamplingEffects:
-    """Posteriors under the unbiased prior and under each tied one."""
+    """Posteriors under the unbiased prior and under each tied one.
+
+    Attributes
+    ----------
+    even : Deviations
+        Under the unbiased prior.
+    tied : tuple of Deviations
+        Under each of `tied_priors`, in their order.
+    halves : tuple of ndarray, shape (draws, values)
+        For each value that content is tied to, draws of half of what the two ways differ by. They are drawn by
+        themselves: what the ways have in common cancels, and as a difference of two draws it would not wholly.
+    """
 
     even: Deviations
     tied: tuple[Deviations, ...]
+    halves: tuple[Floats, ...]
 
     @cached_property
     def step_1(self) -> Floats:
@@ -118,15 +130,14 @@ class SamplingEffects:
         A side of the content is tied to a value both ways, and the effect is half of what the two posteriors differ
         by: what the attribute itself does has the same sign in both and cancels; it is step 1's.
         """
-        drawn = tied_distance([one.drawn for one in self.tied])
+        drawn = np.asarray(np.max([_distances(half) for half in self.halves], axis=0))
         return _recentred(drawn, tied_distance([one.estimate[None] for one in self.tied]), self.even.estimate.size)
 
     def intervals(self) -> dict[str, Interval] | None:
         """State both effects by what is known of their signs; ``None`` with more than two values, which have none."""
         if self.even.estimate.size > 2:
             return None
-        one, other = (each.drawn[:, 0] for each in self.tied)
-        return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval((one - other) / 2)}
+        return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:
@@ -142,8 +153,12 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
     ndarray, shape (...)
         In [0, 1).
     """
-    ways = zip(deviations[::2], deviations[1::2], strict=True)
-    return np.asarray(np.max([_distances((one - other) / 2) for one, other in ways], axis=0))
+    return np.asarray(np.max([_distances(half) for half in _halves(deviations)], axis=0))
+
+
+def _halves(deviations: Sequence[Floats]) -> list[Floats]:
+    """Give half of what the two ways to tie differ by, for each value that content is tied to."""
+    return [(one - other) / 2 for one, other in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
 # ---------------------------------------------------------------------------- inputs that are asked with every value
@@ -212,15 +227,17 @@ def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: 
     priors = (unbiased_prior(values), *tied_priors(values, tie))
     estimates = [deviations_of(paired.rates, prior) for prior in priors]
     added = _added_on_both_sides(paired)
-    columns = np.hstack(
-        [_influence(paired, prior, estimate, added) for prior, estimate in zip(priors, estimates, strict=True)]
-    )
-    drawn = mean_draws(columns * len(columns), paired.profiles.clusters, rng, draws)
+    influences = [_influence(paired, prior, estimate, added) for prior, estimate in zip(priors, estimates, strict=True)]
+    columns = np.hstack([*influences, *_halves(influences[1:])])
+    around = np.hstack([*estimates, *_halves(estimates[1:])])
+    drawn = around + mean_draws(columns * len(columns), paired.profiles.clusters, rng, draws)
+    each = np.split(drawn, range(values, drawn.shape[1], values), axis=1)
     made = [
-        Deviations(prior, estimate, _possible(estimate + drawn[:, place * values : (place + 1) * values]))
-        for place, (prior, estimate) in enumerate(zip(priors, estimates, strict=True))
+        Deviations(prior, estimate, _possible(own))
+        for prior, estimate, own in zip(priors, estimates, each, strict=False)
     ]
-    return SamplingEffects(made[0], tuple(made[1:]))
+    halves = tuple(np.clip(half, -0.5, 0.5) for half in each[len(priors) :])
+    return SamplingEffects(made[0], tuple(made[1:]), halves)
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
@@ -326,7 +343,7 @@ def cell_effects(
         Deviations(prior, deviations_of(rates, prior), deviations_of(drawn, prior))
         for prior in (unbiased_prior(values), *tied_priors(values, tie))
     ]
-    return SamplingEffects(made[0], tuple(made[1:]))
+    return SamplingEffects(made[0], tuple(made[1:]), tuple(_halves([one.drawn for one in made[1:]])))
 
 
 # ---------------------------------------------------------------------------- distances
