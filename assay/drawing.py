@@ -47,11 +47,14 @@ class Drawing:
         ``portrait``, ``face`` or ``at-work``, of people; or ``plain``, of things.
     tries : int
         How often a picture that cannot be had is asked for before its term is done without more.
+    reuse : bool
+        Whether pictures that the agency keeps of the caller's own, drawn on the same prompts, are taken first.
     """
 
     per_term: Annotated[int, Ge(1), Le(200)] = 10
     prompt: Family = "portrait"
     tries: Annotated[int, Ge(1), Le(10)] = 3
+    reuse: bool = True
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.certificate import EvidenceTree
 from assay.errors import RecordError, RecordIncomplete
-from assay.model import Ask, Finding, Kind, Observation, Probe, Reply
+from assay.model import AUTHORED, Ask, Finding, Kind, Observation, Probe, Reply
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
 """Yields batches of probes, is sent their replies in order, returns a finding."""
@@ -83,6 +83,8 @@ class Session:
         The result, once there is one.
     asked, failed : int
         Distinct questions answered so far, and how many of those answers were failures.
+    authored : int
+        How many of them were for an author.
     evidence : EvidenceTree
         Seal over every observation the experiment was sent, in its order.
     """
@@ -93,7 +95,7 @@ class Session:
         recall: Callable[[Sequence[str]], Mapping[str, Observation]] | None = None,
     ) -> None:
         self.finding: Finding | None = None
-        self.asked = self.failed = 0
+        self.asked = self.failed = self.authored = 0
         self.evidence = EvidenceTree()
         self._experiment, self._recall = experiment, recall
         self._known: OrderedDict[Ask, Reply] = OrderedDict()
@@ -158,6 +160,7 @@ class Session:
         if not observation.copied:
             self.asked += 1
             self.failed += not observation.reply.ok
+            self.authored += isinstance(observation.probe.ask, AUTHORED)
         if observation.reply.ok:  # a failure is no answer: the same question may be asked again
             self._known[observation.probe.ask] = observation.reply
             self._known.move_to_end(observation.probe.ask)

@@ -60,11 +60,14 @@ class Writing:
         meant) or ``nothing-else`` (nothing else may tell the groups apart).
     tries : int
         How often a sentence is asked for before it is done without.
+    reuse : bool
+        Whether what the agency keeps of the caller's own for the same words is taken first, so that nobody pays twice.
     """
 
     per_term: Annotated[int, Ge(1), Le(200)] = 10
     family: Family = "nothing-else"
     tries: Annotated[int, Ge(1), Le(10)] = 3
+    reuse: bool = True
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 

@@ -555,6 +555,7 @@ class Drawing(TypedDict):
     per_term: NotRequired[int]
     prompt: NotRequired[Literal["portrait", "face", "at-work", "plain"]]
     tries: NotRequired[int]
+    reuse: NotRequired[bool]
 
 
 class EffectDifference(TypedDict):
@@ -2147,6 +2148,7 @@ class Writing(TypedDict):
     per_term: NotRequired[int]
     family: NotRequired[Literal["plain", "in-context", "nothing-else"]]
     tries: NotRequired[int]
+    reuse: NotRequired[bool]
 
 
 class WritingRequest(TypedDict):

@@ -20,8 +20,8 @@ from assay.model import Kind
 from assay.trials import Trials
 from service.context import Service
 from service.errors import located
-from service.kept import with_corpus
-from service.pictures import with_pictures
+from service.kept import with_corpus, with_own
+from service.pictures import with_own_pictures, with_pictures
 from service.uploads import UPLOADED, check_embedding, rows_of, trials_of
 from store import specifications
 from store.specifications import StoredSpecification
@@ -73,6 +73,15 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
     if target["protocol"] == UPLOADED and target["kind"] == Kind.CLASSIFIER:
         with located("target"):
             return await _with_trials(here, tenant, method, target)
+    return method
+
+
+async def with_kept(here: Service, tenant: str, method: AnyMethod) -> AnyMethod:
+    """Take what an author made for the tenant before, where the experiment would have it made again."""
+    if isinstance(method, StereotypeScore):
+        return await with_own(here, tenant, method)
+    if isinstance(method, VisualStereotype):
+        return await with_own_pictures(here, tenant, method)
     return method
 
 

@@ -16,7 +16,7 @@ from service.callers import Caller
 from service.context import Service
 from service.cooling import refuse_while_cooling
 from service.errors import located
-from service.filling import fill_in
+from service.filling import fill_in, with_kept
 from service.idempotency import Repeatable, once
 from service.problems import Problem
 from service.rates import Allowance
@@ -180,15 +180,17 @@ async def rating_order(here: Service, caller: Caller, request: RatingRequest, ta
         check_author(method, author)
     if request.callback_url is not None:
         here.desk.check_callback(request.callback_url)
-    experiment = dump_method(method)
+    # the same request has the same digest whether or not what it would have made is kept by now
+    digest = _request_digest(caller, target, dump_method(method), request.seed, author)
+    method = await with_kept(here, caller.tenant, method)
     new = new_job(
         here,
         caller,
         target,
         kind="rating",
         author=author,
-        experiment=experiment,
-        digest=_request_digest(caller, target, experiment, request.seed, author),
+        experiment=dump_method(method),
+        digest=digest,
         seed=request.seed,
         visibility=request.visibility,
         callback_url=request.callback_url,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -176,7 +176,9 @@ def every(c: Connection, corpus_id: str) -> list[StoredItem]:
     return page(c, corpus_id, 0, MOST_ITEMS)
 
 
-def of_the_same_rules(c: Connection, tenant: str, digest: str, but: str, most: int) -> list[StoredItem]:
+def of_the_same_rules(
+    c: Connection, tenant: str, digest: str, but: str, most: int, *, own: bool = False
+) -> list[StoredItem]:
     """Read sentences of other corpora that a tenant may read and that keep to the same specification, oldest first.
 
     Parameters
@@ -187,6 +189,8 @@ def of_the_same_rules(c: Connection, tenant: str, digest: str, but: str, most: i
         Id of the corpus that is left out.
     most : int
         Most sentences to return.
+    own : bool
+        Whether only the tenant's own corpora are meant, and none that others share.
     """
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
     query = query.where(
@@ -195,6 +199,23 @@ def of_the_same_rules(c: Connection, tenant: str, digest: str, but: str, most: i
         corpora_table.c.id != but,
         corpus_items.c.removed_at.is_(None),
         corpus_items.c.text.is_not(None),
+    )
+    if own:
+        query = query.where(corpora_table.c.tenant == tenant)
+    query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(most)
+    return [_item(row) for row in c.execute(query).mappings()]
+
+
+def drawn_for(c: Connection, tenant: str, terms: Collection[str], most: int) -> list[StoredItem]:
+    """Read the pictures that authors drew of terms for a tenant, in its own corpora, oldest first."""
+    query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
+    query = query.where(
+        corpora_table.c.tenant == tenant,
+        corpora_table.c.kind == "images",
+        corpora_table.c.removed_at.is_(None),
+        corpus_items.c.removed_at.is_(None),
+        corpus_items.c.term.in_(terms),
+        corpus_items.c.source == "written",
     )
     query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(most)
     return [_item(row) for row in c.execute(query).mappings()]

@@ -135,6 +135,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     if not adapter.reproducible:
         scraped = Reason("scraped-not-reproducible", {"protocol": adapter.protocol})
         finding = replace(finding, reasons=(*finding.reasons, scraped))
+    author = job.author if session.authored else None  # one whose work was kept already was not asked
     document = rating_document(
         rate(finding),
         experiment=dump_method(method),
@@ -144,8 +145,8 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
         visibility=job.visibility,
-        author=None if job.author is None else describe(job.author),
-        hosts=hosts_of(job.target, job.author),
+        author=None if author is None else describe(author),
+        hosts=hosts_of(job.target, author),
     )
     await asyncio.to_thread(_finish, workplace, claim, method, document)
 

@@ -7,22 +7,21 @@ has sentences written leaves them in a corpus, too, so that nobody pays for them
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.certificate import digest_of
 from assay.errors import AssayError
 from assay.experiment import Experiment, generator
 from assay.methods import AnyMethod, StereotypeScore
 from assay.model import Ask, Write
-from assay.sentences import Sentence, read
+from assay.sentences import Sentence
 from assay.writing import Writing, Written, usable, write_sentences
 from store import corpora, corpus_items, observations, runs, specifications
-from store.corpora import NewCorpus, Rules
+from store.corpora import NewCorpus
 from store.corpus_items import MOST_ITEMS, NewItem, StoredItem
+from store.corpus_rules import lacking, rules_for, told
 from store.corpus_sentences import as_item, as_sentence, author_of
 from store.database import Database
 from store.jobs import Claim, Job, hold
@@ -97,23 +96,9 @@ def task_of(database: Database, job: Job) -> Task:
         others: Sequence[StoredItem] = ()
         if asked["reuse"] and corpus.rules is not None:
             others = corpus_items.of_the_same_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
-    taken = tuple(_lacking(words, own, others, writing.per_term))
-    return Task(corpus.id, words, writing, tuple(as_sentence(item) for item in (*own, *taken)), taken)
-
-
-def _lacking(
-    words: StereotypeWords, own: Iterable[StoredItem], others: Iterable[StoredItem], per_term: int
-) -> Iterator[StoredItem]:
-    """Go through sentences of other corpora, and take those of terms that do not have enough."""
-    own = list(own)
-    pairs = [pair for item in own if not isinstance(pair := read(as_sentence(item), words), str)]
-    have, known = Counter(pair.term for pair in pairs), {item.digest for item in own}
-    for item in others:
-        pair = read(as_sentence(item), words)
-        if not isinstance(pair, str) and have[pair.term] < per_term and item.digest not in known:
-            have[pair.term] += 1
-            known.add(item.digest)
-            yield item
+    kept = [as_sentence(item) for item in own]
+    taken = tuple(lacking(words, kept, others, writing.per_term))
+    return Task(corpus.id, words, writing, (*kept, *map(as_sentence, taken)), taken)
 
 
 def finish(database: Database, claim: Claim, task: Task, written: Written) -> None:
@@ -179,7 +164,7 @@ def keep_gleaned(c: Any, job: Job, gleaned: Sequence[Gleaned]) -> None:
     named = str(asked.get("corpus") or "").partition("@")[0]
     for each in gleaned:
         corpus = corpora.find(c, named, job.tenant) if named else None
-        fits = corpus is not None and (corpus.rules is None or dict(corpus.rules.words) == _told(each.words))
+        fits = corpus is not None and (corpus.rules is None or dict(corpus.rules.words) == told(each.words))
         if corpus is None or corpus.tenant != job.tenant or not fits:
             corpus = corpora.add(c, _corpus_for(c, job, each.words))
         room = MOST_ITEMS - corpora.sizes(c, [corpus.id])[corpus.id]
@@ -187,16 +172,7 @@ def keep_gleaned(c: Any, job: Job, gleaned: Sequence[Gleaned]) -> None:
 
 
 def _corpus_for(c: Any, job: Job, words: StereotypeWords) -> NewCorpus:
-    told = _told(words)
-    named = (job.experiment or {}).get("specification")
-    references = [named] if isinstance(named, str) else list(named or ())
-    rules = Rules(words.name, None, digest_of({"words": told}), told)
-    language = "en"
-    for reference in (*references, words.name):
-        found = specifications.find_named(c, job.tenant, reference)
-        if found is not None and found.name == words.name and found.words == told:
-            rules, language = Rules(found.name, found.version, found.digest, found.words), found.language
-            break
+    rules, language = rules_for(c, job.tenant, words, (job.experiment or {}).get("specification"))
     return NewCorpus(
         tenant=job.tenant,
         name=f"{words.name}, written for a rating",
@@ -241,7 +217,3 @@ def _written(database: Database, job: Job) -> Iterator[Any]:
         while rows := observations.page(c, job.id, after, ROWS_A_READ):
             yield from (row.observation for row in rows if isinstance(row.observation.probe.ask, Write))
             after = rows[-1].seq
-
-
-def _told(words: StereotypeWords) -> dict[str, Any]:
-    return specifications.dump_words(words)

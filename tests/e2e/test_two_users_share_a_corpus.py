@@ -111,6 +111,27 @@ def test_what_one_user_has_written_another_uses_and_nothing_is_written_twice(use
     ben_takes_every_sentence_home(ben, his, edited)
 
 
+def test_what_was_written_for_one_rating_is_not_written_again_for_the_next(users, services):
+    ada, _ = users
+    ada("POST", "/v1/specifications", STAGE)
+    experiment = {"method": "stereotype-score", "specification": STAGE["name"], "per_term": PER_TERM}
+    experiment |= {"most_per_term": PER_TERM, "writing": {"per_term": PER_TERM, "tries": 5}}
+    with DemoServer() as writers:
+        author = writing(writers.url("sloppy-writer-30"))["author"]
+        asked = {"author": author, "experiment": experiment, "seed": 3}
+        first = ada.ended(ada("POST", "/v1/jobs", asked | {"target": completions(services.url("even-model"))}))
+        again = asked | {"experiment": experiment | {"writing": experiment["writing"] | {"reuse": False}}}
+        afresh = ada("POST", "/v1/jobs", again | {"target": completions(services.url("stereotyped-model-300"))})
+        assert afresh["experiment"]["sentences"] == []
+        ada.ended(afresh)
+    second = ada.ended(ada("POST", "/v1/jobs", asked | {"target": completions(services.url("stereotyped-model-300"))}))
+    told = [ada("GET", one["rating"]["href"])["components"][0]["writing"] for one in (first, second)]
+    assert (told[0]["wanted"], told[0]["written"]) == (TERMS * PER_TERM, TERMS * PER_TERM)
+    assert (told[1]["wanted"], told[1]["asked"]) == (0, 0), "the writer is not even running any more"
+    assert len(second["experiment"]["sentences"]) == TERMS * PER_TERM
+    assert urlsplit(author["base_url"]).netloc not in ada("GET", second["rating"]["href"])["hosts"]
+
+
 def ada_begins_a_corpus(ada: User) -> str:
     ada("POST", "/v1/specifications", STAGE)
     corpus = ada("POST", "/v1/corpora", {"name": "Desk and workshop", "specification": STAGE["name"]})

@@ -219,6 +219,35 @@ async def test_an_empty_corpus_will_do_where_an_author_writes(agency):
     assert asked.json()["experiment"]["corpus"] == f"{corpus}@1"
 
 
+async def test_what_is_kept_of_ones_own_is_taken_before_an_author_is_asked(agency):
+    client, other = agency(), agency("other")
+    await begun(client, TEXT, "A frail grandson sat down.", "My grandson is rash.")
+    await begun(other, "My grandfather is tall.", visibility="shared")
+
+    async def sentences(tenant, **writing):
+        body = {"target": MODEL, "author": MODEL, "experiment": {"method": "stereotype-score", "specification": "ages"}}
+        body["experiment"] |= {"writing": {"per_term": 1} | writing, "sentences": [{"text": "My grandson is tall."}]}
+        asked = await tenant.post("/v1/jobs", json=body)
+        assert asked.status_code == 202, asked.text
+        return [one["text"] for one in asked.json()["experiment"]["sentences"]]
+
+    assert await sentences(client) == ["My grandson is tall.", TEXT, "My grandson is rash."]
+    assert await sentences(client, reuse=False) == ["My grandson is tall."]
+    assert len(await sentences(client, per_term=2)) == 4, "none of those that another tenant shares"
+    assert len(await sentences(other, per_term=2)) == 2
+
+
+async def test_what_is_kept_meanwhile_does_not_make_it_another_request(agency):
+    client = agency()
+    await client.post("/v1/specifications", json=AGES)
+    body = {"target": MODEL, "author": MODEL, "experiment": {"method": "stereotype-score", "specification": "ages"}}
+    body["experiment"]["writing"] = {"per_term": 1}
+    first = (await client.post("/v1/jobs", json=body)).json()
+    await begun(client, TEXT)
+    joined = (await client.post("/v1/jobs", json=body)).json()
+    assert joined["id"] == first["id"]
+
+
 # ---------------------------------------------------------------------------- the table of a rating
 async def test_the_sentences_of_a_rating_are_a_table(agency, worker):
     client = agency()

@@ -7,8 +7,12 @@ import io
 
 import pytest
 from PIL import Image
+from sqlalchemy import update
 
+from assay.drawing import draw_prompt
 from service.examples import SPECIFICATIONS
+from store import corpus_items
+from store.corpora_schema import corpus_items as corpus_items_table
 
 pytestmark = pytest.mark.anyio
 
@@ -68,7 +72,34 @@ async def test_drawing_needs_an_author_and_pictures_need_none(client, request_bo
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/author")
     answer = await client.post("/v1/jobs", json={**asked, "author": AUTHOR})
     assert answer.status_code == 202, answer.text
-    assert answer.json()["experiment"]["drawing"] == {"per_term": 2, "prompt": "portrait", "tries": 3}
+    assert answer.json()["experiment"]["drawing"] == {
+        "per_term": 2,
+        "prompt": "portrait",
+        "tries": 3,
+        "reuse": True,
+    }
+
+
+async def test_what_was_drawn_before_on_the_same_prompts_is_taken_before_an_author_is_asked(
+    client, request_body, worker
+):
+    named = await corpus(client, "drill", "yarn", "teapot")
+    with worker.database.write() as c:  # as an author left them
+        items = corpus_items.every(c, named)
+        for item, prompt in zip(items, ("portrait", "portrait", "face"), strict=True):
+            written = {"source": "written", "provenance": {"prompt": draw_prompt(str(item.term), prompt)}}
+            c.execute(update(corpus_items_table).where(corpus_items_table.c.id == item.id).values(written))
+    assert (await client.post("/v1/specifications", json=OWN)).status_code == 201
+
+    async def terms(**drawing):
+        asked = job(request_body, specification=OWN["name"], drawing={"per_term": 1} | drawing) | {"author": AUTHOR}
+        answer = await client.post("/v1/jobs", json=asked)
+        assert answer.status_code == 202, answer.text
+        return {(one["term"], one["source"]) for one in answer.json()["experiment"]["pictures"]}
+
+    assert await terms() == {("drill", "drawn"), ("yarn", "drawn")}
+    assert await terms(prompt="face") == {("teapot", "drawn")}
+    assert await terms(reuse=False) == set()
 
 
 async def test_the_method_is_described(client):

@@ -171,6 +171,7 @@ def test_what_is_drawn_for_a_rating_is_kept_and_another_rating_draws_nothing(wor
     again = replace(METHOD, pictures=tuple(map(as_picture, items)), corpus=corpus.reference)
     second = rated(workplace, order(viewer(services, "leaning-viewer"), painter(services), again))
     assert second["components"][0]["drawing"]["asked"] == 0
+    assert (first["author"]["name"], second["author"]) == ("painter", None), "who was not asked has no part in it"
     assert {row["image"] for row in second["components"][0]["images"]} == {
         row["image"] for row in first["components"][0]["images"]
     }
