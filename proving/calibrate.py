@@ -23,7 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay.model import Component, Interval
 from assay.verdict import METHODOLOGY_VERSION
 from proving.compositions import measure_pairs, section
-from proving.simulated import DRAWN, WORLDS, World
+from proving.simulated import AT_ONCE, DRAWN, WORLDS, World
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration.md"
 KEPT = PAGE.parent.parent / ".calibration" / f"{METHODOLOGY_VERSION}.jsonl"
@@ -33,6 +33,8 @@ CASES: tuple[tuple[float, float], ...] = ((0, 0), (0.5, 0), (0, 0.5), (0.5, 2), 
 
 COVERED: tuple[tuple[float, float], ...] = ((0.5, 2),)
 """The case in which coverage is measured: both effects differ from nothing."""
+
+EVERY = {**WORLDS, **AT_ONCE}
 
 NOMINAL = 0.95
 
@@ -54,7 +56,7 @@ class Run:
 
 def run(world: str, case: tuple[float, float], seed: int) -> Run:
     """Rate a simulated service once."""
-    made = WORLDS[world](case[0] * delta_of(world), case[1] * delta_of(world), seed)
+    made = EVERY[world](case[0] * delta_of(world), case[1] * delta_of(world), seed)
     return _judged(world, case, made, seed)
 
 
@@ -219,7 +221,7 @@ def main() -> None:
     parser.add_argument("--continue", action="store_true", dest="go_on", help="keep what an earlier calibration did")
     parser.add_argument("--print", action="store_true", help="print the page instead of writing it")
     asked = parser.parse_args()
-    worlds = [name for name in WORLDS if not asked.world or any(part in name for part in asked.world)]
+    worlds = [name for name in EVERY if not asked.world or any(part in name for part in asked.world)]
     if not asked.go_on:
         KEPT.unlink(missing_ok=True)
     written = page(measure(jobs_of(worlds, asked.seeds, asked.simulations), KEPT), asked.seeds)

@@ -25,7 +25,7 @@ from assay.statistics.transition import neutral_effects, step_effects
 from assay.trials import Questions
 from proving.simulated_models import stereotype_world
 from proving.simulated_pictures import picture_world
-from proving.simulated_sampling import SAMPLING_WORLDS
+from proving.simulated_sampling import SAMPLING_WORLDS, sampling_world
 from proving.translators import one_hop_answer, round_trip_answer
 
 Answer = Callable[[Ask], Reply]
@@ -393,6 +393,13 @@ DRAWN: Mapping[str, Callable[[int], World]] = {
 }
 """Methods whose looks stop early, on services that are drawn from their prior."""
 
+AT_ONCE: Mapping[str, Callable[[float, float, int], World]] = {
+    "round-trip, translator, all texts": partial(translator_world, stop_early=False),
+    "one-hop, translator, all texts": partial(translator_world, hop=True, stop_early=False),
+    "stimulus-sampling, labels of texts, all texts": partial(sampling_world, hard=True, stop_early=False),
+}
+"""Services that are shown all texts at once, so that no look is chosen by chance."""
+
 WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
     "alternation, numbers of texts": partial(text_world, kind="numbers"),
     "alternation, scores of texts": partial(text_world, kind="scores"),
@@ -403,8 +410,6 @@ WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
     "association, embedder": association_world,
     "round-trip, translator": translator_world,
     "one-hop, translator": partial(translator_world, hop=True),
-    "round-trip, translator, all texts": partial(translator_world, stop_early=False),
-    "one-hop, translator, all texts": partial(translator_world, hop=True, stop_early=False),
     **{f"stereotype-score, {rung}": partial(stereotype_world, rung=rung) for rung in RUNGS},
     **SAMPLING_WORLDS,
     **{f"visual-stereotype, {kind}": partial(picture_world, kind=kind) for kind in ("probabilities", "labels")},

@@ -156,7 +156,6 @@ def _solved(of: Callable[[float], float], wanted: float) -> float:
 SAMPLING_WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
     "stimulus-sampling, scores of texts": sampling_world,
     "stimulus-sampling, labels of texts": partial(sampling_world, hard=True),
-    "stimulus-sampling, labels of texts, all texts": partial(sampling_world, hard=True, stop_early=False),
     "stimulus-sampling, rare scores of texts": partial(sampling_world, rare=True),
     "stimulus-sampling, vectors": vector_world,
 }
