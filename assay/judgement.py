@@ -15,6 +15,9 @@ from assay.model import Component, Evidence, Interval, Letter, Probabilities, Re
 from assay.statistics.intervals import effect_interval, interval_of
 from assay.verdict import weigh
 
+EARLY = 0.25
+"""A look before the last needs a quarter of the permitted doubt: little evidence misleads more often than much."""
+
 TIMES = (2, 4, 8, 16, 32)
 """How many times the evidence `more_to_settle` imagines."""
 

@@ -22,15 +22,12 @@ from assay.bounds import check_bounds
 from assay.cases import Case, RecordProfiles, TextProfiles, record_cases, text_cases
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.judgement import Tolerance
+from assay.judgement import EARLY, Tolerance
 from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply
 from assay.two_step import look_sizes
 
 BATCH = 500
 """Questions asked at once."""
-
-EARLY = 0.25
-"""A look before the last needs a quarter of the permitted doubt: few profiles mislead more often than many."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.declaration import refuse_repeats
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.judgement import Counts, Judged, Tolerance, told
+from assay.judgement import EARLY, Counts, Judged, Tolerance, told
 from assay.model import Component, Finding, Kind, Probe, Reason, Reply
 from assay.preferences import Preferences, summary
 from assay.scoring import Ladder, Rung, ask_pairs, climb, next_rung
@@ -30,9 +30,6 @@ from assay.sentences import Pair, Sentence, check, in_turns, sort, template_sent
 from assay.statistics.stereotype import fit_terms, score_choices
 from assay.two_step import look_sizes
 from assay.writing import Writing, Written, write_sentences
-
-EARLY = 0.25
-"""A look before the last needs a quarter of the permitted doubt: few pairs mislead more often than many."""
 
 MOST_PAIRS = 10_000
 """Pairs of a rating, 20,000 sentences: every one of them stands on it."""

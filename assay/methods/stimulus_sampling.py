@@ -23,7 +23,7 @@ from assay.bounds import check_bounds
 from assay.cases import Case, TextProfiles, text_cases
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment
-from assay.judgement import Judged, Tolerance
+from assay.judgement import EARLY, Judged, Tolerance
 from assay.model import Classify, Component, Finding, Kind, Probe, Reason, Reply
 from assay.sampling.judge import Judge
 from assay.sampling.reading import OUTPUT, Heard
@@ -48,9 +48,6 @@ Floats = NDArray[np.float64]
 
 BATCH = 500
 """Questions asked at once."""
-
-EARLY = 0.25
-"""A look before the last needs a quarter of the permitted doubt, as for alternation."""
 
 TRAINING = 500
 """Replies about vectors that the surrogate is fitted to (METHODS section 5)."""

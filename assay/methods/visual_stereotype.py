@@ -23,16 +23,13 @@ from assay.declaration import refuse_repeats
 from assay.drawing import Drawing, draw_pictures
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.judgement import Tolerance
+from assay.judgement import EARLY, Tolerance
 from assay.looking import QUESTION, ask_pictures, check_question
 from assay.model import Component, Finding, Kind, Probe, Reply
 from assay.pictures import Picture, Shown, in_turns, sort
 from assay.sightings import Sightings, model_score
 from assay.two_step import look_sizes
 from assay.visual_judgement import judge_pictures, looked
-
-EARLY = 0.25
-"""A look before the last needs a quarter of the permitted doubt: few pictures mislead more often than many."""
 
 MOST_PICTURES = 10_000
 """Pictures of a rating: every one of them stands on it."""
