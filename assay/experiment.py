@@ -84,7 +84,7 @@ class Session:
     asked, failed : int
         Distinct questions answered so far, and how many of those answers were failures.
     authored : int
-        How many of them were for an author.
+        How many questions were sent to an author.
     evidence : EvidenceTree
         Seal over every observation the experiment was sent, in its order.
     """
@@ -160,7 +160,9 @@ class Session:
         if not observation.copied:
             self.asked += 1
             self.failed += not observation.reply.ok
-            self.authored += isinstance(observation.probe.ask, AUTHORED)
+            failure = observation.reply.failure
+            sent = failure is None or failure.code != BUDGET
+            self.authored += sent and isinstance(observation.probe.ask, AUTHORED)
         if observation.reply.ok:  # a failure is no answer: the same question may be asked again
             self._known[observation.probe.ask] = observation.reply
             self._known.move_to_end(observation.probe.ask)

@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from workers.targets.readings import ROUNDING, Misread, float_or_infinity, seen
 
 MARKS = 1
 """Tokens that may stand before a prompt's own: a mark of its beginning."""
+
+IN_BYTES = "bytes:\\x"
+"""How tokens begin that are pieces of a character, where they are written as bytes."""
 
 ENOUGH_ASCII = 0.5
 """Share of a prompt that has to be ASCII for a comparison that leaves out the rest."""
@@ -109,7 +112,7 @@ def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
             return (found[0], len(tokens)) if _only_blank(echo, tokens[found[1] :]) else found
     if (end := _by_offsets(echo, prompt)) is not None:
         return 0, end
-    if echo.whole and len(_ascii(prompt)) >= ENOUGH_ASCII * len(_without_blanks(prompt)):
+    if echo.whole and _tells_by_ascii(prompt):
         for start in range(MARKS + 1):
             if "".join(map(_ascii, tokens[start:])) == _ascii(prompt):
                 return start, len(tokens)
@@ -134,7 +137,7 @@ def _only_blank(echo: Echo, rest: Sequence[str]) -> bool:
 
 
 def _by_offsets(echo: Echo, prompt: str) -> int | None:
-    """Count the tokens that begin within the prompt, if the text that came back begins with it."""
+    """Count the tokens that begin within the prompt, if they are what the text that came back holds there."""
     offsets, text = echo.offsets, echo.text
     if not isinstance(offsets, list) or not isinstance(text, str) or not text.startswith(prompt):
         return None
@@ -142,11 +145,26 @@ def _by_offsets(echo: Echo, prompt: str) -> int | None:
         return None
     if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets:
         return None
-    return sum(1 for each in offsets if int(each) < len(prompt))
+    if not _tells_by_ascii(prompt):
+        return None
+    end = sum(1 for each in offsets if int(each) < len(prompt))
+    held = [_ascii(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
+    own = [_ascii(str(token)) for token in echo.tokens[:end]]
+    marks = next((place for place in range(MARKS + 1) if place == end or held[place]), MARKS)
+    fitting = [due for due, given in zip(held[marks:], own[marks:], strict=True) if due == given]
+    odd = [given for due, given in zip(held[marks:], own[marks:], strict=True) if due not in ("", given)]
+    if not all(given.startswith(IN_BYTES) for given in odd):
+        return None
+    return end if len("".join(fitting)) >= ENOUGH_ASCII * len(_ascii(prompt)) else None
 
 
 def _without_blanks(text: str) -> str:
     return "".join(text.replace("▁", " ").replace("Ġ", " ").split())
+
+
+def _tells_by_ascii(prompt: str) -> bool:
+    """Whether a prompt is known by its ASCII alone."""
+    return len(_ascii(prompt)) >= ENOUGH_ASCII * len(_without_blanks(prompt))
 
 
 def _ascii(text: str) -> str:

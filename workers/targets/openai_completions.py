@@ -19,6 +19,7 @@ from workers.targets.http_adapter import Request, dig, listed, post_json
 from workers.targets.http_predictor import json_of
 from workers.targets.language_model import HttpLanguageModel, LanguageModelSettings, Said
 from workers.targets.lettered import Likelihoods, completed_by_letter, first_line
+from workers.targets.readings import float_or_infinity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +162,10 @@ def first_said(content: Sequence[Any]) -> Likelihoods:
 def numbered(pairs: Any) -> Likelihoods:
     """Keep the tokens that have a log-probability."""
     return [
-        (token, float(value))
+        (token, number)
         for token, value in pairs
-        if isinstance(token, str) and isinstance(value, int | float) and not isinstance(value, bool) and value <= 1
+        if isinstance(token, str)
+        and isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and (number := float_or_infinity(value)) <= 1
     ]

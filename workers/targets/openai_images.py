@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -88,9 +87,11 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         if self._egress.library is None:
             raise CallFailed("unsupported", "images cannot be kept here")
         try:
-            facts = self._egress.library.keep_image(base64.b64decode(packed, validate=True))
-        except binascii.Error:
+            content = base64.b64decode(packed, validate=True)
+        except ValueError:  # letters that base64 does not have among them
             return Reply(failure=Failure("not-an-image", f"{place} gave a text that is no image in base64"))
+        try:
+            facts = self._egress.library.keep_image(content)
         except ImageRefused as refused:
             return Reply(failure=Failure(refused.code, f"{place} drew what cannot be kept: {refused}"))
         seen = {"media_type": facts.media_type, "width": facts.width, "height": facts.height}

@@ -422,6 +422,7 @@ UNDRAWN = {
     "no image": ("not-an-image", painted(b"<html>sorry</html>")),
     "a cut image": ("damaged-image", painted(drawn(size=(400, 400))[:-40])),
     "no base64": ("not-an-image", {"data": [{"b64_json": "***"}]}),
+    "no base64, and no ASCII": ("not-an-image", {"data": [{"b64_json": "é"}]}),
     "a bomb": ("image-too-large", painted(drawn(size=(9_000, 5_000)))),
 }
 

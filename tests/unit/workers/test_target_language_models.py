@@ -13,6 +13,7 @@ from assay.model import Choose, Classify, Draw, Embed, Fill, Kind, Score, Write
 from workers.egress import CODES, CallFailed, Egress
 from workers.targets import Limits, Target, connect
 from workers.targets.lettered import INSTRUCTION
+from workers.targets.openai_completions import numbered
 
 SECRET = "sk-do-not-show-1234"
 BEARER = {"authorization": f"Bearer {SECRET}"}
@@ -513,6 +514,9 @@ UNECHOED = {
     "no tokens": echoed(0, [], [], " And"),
     "tokens that are no list": {"index": 0, "text": OTHER, "logprobs": {"tokens": "He came.", "token_logprobs": None}},
     "offsets of the answer alone": echoed(0, ["x"], [-1.0], " x", text_offset=[0]),
+    "one token of an answer in the prompt's place": echoed(0, [" x"], [-0.7], text="He came. x", text_offset=[0]),
+    "two of them": echoed(0, [" And", " then"], [-0.7, -1.2], text="He came. And then", text_offset=[0, 4]),
+    "the text with some of its tokens": echoed(0, ["He", "."], [-1.0, -2.0], text="He came.", text_offset=[0, 2]),
 }
 
 
@@ -628,6 +632,10 @@ def test_a_text_with_a_mask_of_its_own_is_not_sent(wire):
 @pytest.mark.parametrize("said", ["C", "A or B", "", "A nurse came.", "I cannot say.", "Neither.", "both A and B"])
 def test_an_answer_that_is_no_letter_of_an_option_is_no_choice(wire, said):
     assert failure(wire, CHOICES["openai-chat"], chatted(said)).code == "no-choice"
+
+
+def test_a_log_probability_beyond_all_floats_is_left_out():
+    assert numbered([("A", -(10**400)), ("B", -0.1), ("C", 10**400), ("D", True)]) == [("B", -0.1)]
 
 
 @pytest.mark.parametrize(
