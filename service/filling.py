@@ -6,6 +6,7 @@ and what is rated does not change when somebody edits a list afterwards.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,10 +21,10 @@ from assay.model import Kind
 from assay.trials import Trials
 from service.context import Service
 from service.errors import located
-from service.kept import with_corpus, with_own
-from service.pictures import with_own_pictures, with_pictures
+from service.kept import with_corpus
+from service.pictures import with_pictures
 from service.uploads import UPLOADED, check_embedding, rows_of, trials_of
-from store import specifications
+from store import kept_material, specifications
 from store.specifications import StoredSpecification
 
 KIND_OF_WORDS: Mapping[type[Any], str] = {
@@ -78,11 +79,10 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
 
 async def with_kept(here: Service, tenant: str, method: AnyMethod) -> AnyMethod:
     """Take what an author made for the tenant before, where the experiment would have it made again."""
-    if isinstance(method, StereotypeScore):
-        return await with_own(here, tenant, method)
-    if isinstance(method, VisualStereotype):
-        return await with_own_pictures(here, tenant, method)
-    return method
+    if not kept_material.reuses(method):
+        return method
+    kept = await here.database.read(kept_material.kept_for, tenant, method)
+    return await asyncio.to_thread(kept_material.taking, method, kept)
 
 
 async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:

@@ -1,7 +1,8 @@
-"""Kept material for an experiment: the sentences of the corpus that it names, or of the caller's own corpora."""
+"""Kept material for an experiment: the sentences of the corpus that it names."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from assay.catalog.shipped import stereotype_words
@@ -13,7 +14,6 @@ from service.corpora import words_of
 from service.schemas.corpora import named
 from store import corpora, corpus_items
 from store.corpora import StoredCorpus
-from store.corpus_rules import lacking, own_sentences
 from store.corpus_sentences import as_sentence
 
 
@@ -51,22 +51,7 @@ async def with_corpus(here: Service, tenant: str, method: StereotypeScore) -> St
             "sentences",
         )
     remembered = replace(_about_its_words(method, corpus), corpus=corpus.reference)
-    return replace(remembered, sentences=sentences)
-
-
-async def with_own(here: Service, tenant: str, method: StereotypeScore) -> StereotypeScore:
-    """Put in what earlier writing left in the tenant's own corpora, for terms that do not have enough sentences.
-
-    Whether there is any does not change what was asked for: it saves calls to the author.
-    """
-    if method.writing is None or not method.writing.reuse or method.corpus is not None:
-        return method
-    sentences = list(method.sentences)
-    for words in method.words or ():
-        others = await here.database.read(own_sentences, tenant, words, method.specification)
-        taken = lacking(words, sentences, others, method.writing.per_term)
-        sentences += [as_sentence(item) for item in taken]
-    return replace(method, sentences=tuple(sentences[:MOST_PAIRS]))
+    return await asyncio.to_thread(replace, remembered, sentences=sentences)  # which reads every one of them
 
 
 def _about_its_words(method: StereotypeScore, corpus: StoredCorpus) -> StereotypeScore:

@@ -157,8 +157,10 @@ def rate_limited(allowance: Allowance) -> Problem:
 
 
 # ---------------------------------------------------------------------------- what is ordered
-async def rating_order(here: Service, caller: Caller, request: RatingRequest, target: OrderedTarget) -> Order:
-    """Make the order for a rating.
+async def rating_order(
+    here: Service, caller: Caller, request: RatingRequest, target: OrderedTarget, *, standing: bool = False
+) -> Order:
+    """Make the order for a rating; in a `standing` one what an author made before is looked up at each run.
 
     Raises
     ------
@@ -182,7 +184,7 @@ async def rating_order(here: Service, caller: Caller, request: RatingRequest, ta
         here.desk.check_callback(request.callback_url)
     # the same request has the same digest whether or not what it would have made is kept by now
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
-    method = await with_kept(here, caller.tenant, method)
+    method = method if standing else await with_kept(here, caller.tenant, method)
     new = new_job(
         here,
         caller,

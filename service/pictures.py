@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
-from assay.drawing import draw_prompt
 from assay.errors import OutOfBounds, SpecificationError
 from assay.methods import VisualStereotype
 from assay.methods.visual_stereotype import MOST_PICTURES
 from assay.pictures import Picture
 from service.context import Service
 from store import corpora, corpus_items, images
-from store.corpus_items import MOST_ITEMS
 from store.corpus_pictures import as_picture
 
 
@@ -61,24 +58,6 @@ async def _with_corpus(here: Service, tenant: str, method: VisualStereotype) -> 
         if refused.field == "pictures" and not method.pictures:
             refused.field = "corpus"  # the caller gave none: it is the corpus's that are of no use
         raise
-
-
-async def with_own_pictures(here: Service, tenant: str, method: VisualStereotype) -> VisualStereotype:
-    """Put in what an author drew before on the same prompts, for terms that do not have enough pictures."""
-    wanted = method.drawing
-    if wanted is None or not wanted.reuse or method.corpus is not None:
-        return method
-    terms = list(dict.fromkeys(term for words in method.words or () for term in words.roles))
-    kept = await here.database.read(corpus_items.drawn_for, tenant, terms, MOST_ITEMS)
-    have, known = Counter(picture.term for picture in method.pictures), {each.image for each in method.pictures}
-    pictures = list(method.pictures)
-    for item in kept:
-        term, same = str(item.term), item.provenance.get("prompt") == draw_prompt(str(item.term), wanted.prompt)
-        if same and item.image not in known and have[term] < wanted.per_term:
-            have[term] += 1
-            known.add(str(item.image))
-            pictures.append(as_picture(item))
-    return replace(method, pictures=tuple(pictures[:MOST_PICTURES]))
 
 
 async def _check_images(here: Service, tenant: str, pictures: tuple[Picture, ...]) -> None:

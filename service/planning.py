@@ -50,8 +50,8 @@ class Plan:
     omitted: tuple[Omitted, ...]
 
 
-async def plan_suite(here: Service, caller: Caller, body: SuiteRequest) -> Plan:
-    """Make an order for each combination of a suite that makes sense.
+async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, standing: bool = False) -> Plan:
+    """Make an order for each combination of a suite that makes sense; `standing` as for `rating_order`.
 
     Raises
     ------
@@ -71,7 +71,7 @@ async def plan_suite(here: Service, caller: Caller, body: SuiteRequest) -> Plan:
     omitted: list[Omitted] = []
     for cell in cells:
         await asyncio.sleep(0)  # a cell takes a millisecond or two of thinking; others have their turn between
-        made = await _order(here, caller, body, cell, target)
+        made = await _order(here, caller, body, cell, target, standing=standing)
         if isinstance(made, Omitted):
             omitted.append(made)
         else:
@@ -125,7 +125,7 @@ def _written(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------- orders
 async def _order(
-    here: Service, caller: Caller, body: SuiteRequest, cell: Cell, target: OrderedTarget
+    here: Service, caller: Caller, body: SuiteRequest, cell: Cell, target: OrderedTarget, *, standing: bool
 ) -> Order | Omitted:
     try:
         method = parse_method(_written(body, cell))
@@ -142,7 +142,7 @@ async def _order(
         max_calls=body.max_calls,
     )
     try:
-        return await rating_order(here, caller, request, target)
+        return await rating_order(here, caller, request, target, standing=standing)
     except Problem as problem:
         if problem.kind.code != "bad-specification":
             raise

@@ -33,11 +33,11 @@ async def standing_orders(here: Service, caller: Caller, request: RatingRequest 
 
 async def _orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
     if isinstance(request, SuiteRequest):
-        plan = await plan_suite(here, caller, request)
+        plan = await plan_suite(here, caller, request, standing=True)
         made = [ready_made(_without_secret(order).new) for _, order in plan.orders]
         return Orders(plan.asked, made, [cell for cell, _ in plan.orders], [one.as_json() for one in plan.omitted])
     target = await resolve_target(here, caller, request.target)
-    order = _without_secret(await rating_order(here, caller, request, target))
+    order = _without_secret(await rating_order(here, caller, request, target, standing=True))
     return Orders(as_asked(request), [ready_made(order.new)])
 
 

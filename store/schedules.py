@@ -20,9 +20,11 @@ from store.clock import now_ms, read_clock
 from store.described import TargetChanged, TargetRemoved, describe_now
 from store.ids import new_id
 from store.job import NewJob
+from store.kept_material import with_kept
 from store.keyset import page_of
 from store.requests import request_digest
 from store.rhythm import Rhythm
+from store.specification import dump_method, parse_method
 from store.suites import Cell, NewSuite
 
 KEPT = (
@@ -276,7 +278,7 @@ def _make(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) -> R
     if rest_s := cooling.rest_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
         return Ran(None, code="cooling-down", failure=f"the target rests for {rest_s} s more", rest_s=rest_s)
     seed = seed_of(schedule.id, at)
-    made = [_job(schedule, kept, target, seed, author) for kept in orders.jobs]
+    made = [_job(c, schedule, kept, target, seed, author) for kept in orders.jobs]
     jobs.add_all(c, [(job, None) for job in made])
     ids = tuple(job.id for job in made)
     if orders.cells is None:
@@ -291,7 +293,15 @@ def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) ->
     return {"id": author["id"], **describe_now(c, tenant, author["id"], author)}
 
 
+def _with_kept(c: Connection, tenant: str, experiment: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put in what earlier runs had an author make."""
+    if not (experiment.get("writing") or experiment.get("drawing")):
+        return experiment
+    return dump_method(with_kept(c, tenant, parse_method(experiment)))
+
+
 def _job(
+    c: Connection,
     schedule: StoredSchedule,
     kept: Mapping[str, Any],
     target: Mapping[str, Any],
@@ -299,6 +309,7 @@ def _job(
     author: dict[str, Any] | None,
 ) -> NewJob:
     fields = dict(kept) | {"target": dict(target), "author": author}
+    fields["experiment"] = _with_kept(c, schedule.tenant, kept["experiment"])
     return NewJob(
         tenant=schedule.tenant,
         kind="rating",

@@ -248,6 +248,27 @@ async def test_what_is_kept_meanwhile_does_not_make_it_another_request(agency):
     assert joined["id"] == first["id"]
 
 
+async def test_each_run_of_a_schedule_takes_what_was_kept_until_then(agency):
+    client = agency()
+    await client.post("/v1/specifications", json=AGES)
+    experiment = {"method": "stereotype-score", "specification": "ages", "writing": {"per_term": 1}}
+    request = {"target": MODEL, "author": MODEL, "experiment": experiment}
+    made = await client.post("/v1/schedules", json={"name": "weekly", "request": request, "cron": "0 3 * * 1"})
+    assert made.status_code == 201, made.text
+
+    async def run():
+        ran = await client.post(made.headers["Location"] + "/run")
+        job = (await client.get(ran.headers["Location"])).json()
+        return job, [one["text"] for one in job["experiment"]["sentences"]]
+
+    assert (await run())[1] == []
+    await begun(client, TEXT)
+    job, sentences = await run()
+    assert sentences == [TEXT]
+    again = await client.post("/v1/jobs", json=request | {"seed": job["seed"]})
+    assert again.json()["id"] == job["id"], "the same that a request with its seed would be"
+
+
 # ---------------------------------------------------------------------------- the table of a rating
 async def test_the_sentences_of_a_rating_are_a_table(agency, worker):
     client = agency()
