@@ -30,6 +30,9 @@ Rung = Literal["echo", "masked", "choice"]
 RUNGS: tuple[Rung, ...] = ("echo", "masked", "choice")
 """From the most telling to the least."""
 
+KNOWN_SHARE = 0.8
+"""Share of the words of a pair that a masked model must have been heard about, in both sentences."""
+
 REFUSALS = frozenset({"unsupported", "no-echo"})
 """Failures that say a service cannot be asked so, whatever the sentence."""
 
@@ -225,8 +228,8 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> Compared | None:
             for one, other in zip(read[::2], read[1::2], strict=True)
             if one is not None and other is not None
         ]
-        if not known:
-            return None
+        if len(known) < KNOWN_SHARE * len(read) / 2 or not known:
+            return None  # what is left of two sentences is not what they say
         first, second = (math.fsum(both[side] for both in known) for side in (0, 1))
         return Compared(_preferred(first - second), first, second, len(known))
     one, other = read

@@ -165,6 +165,14 @@ MESSAGES: Mapping[str, str] = {
         "{where:where}a few inputs decide the whole result, so it cannot be trusted"
         "[: the tail of the weights has the shape {tail:effect}, and {limit:effect} is the most that can be]."
     ),
+    "yes-too-rare": (
+        "{where:where}the service says yes too seldom to tell what makes it"
+        "[: what it said is worth {effective:count} inputs, and {needed:count} are needed]."
+    ),
+    "yes-of-few": (
+        "{where:where}the service says yes about so few [different {kind:value}s|different things] that it may be "
+        "about them alone[: they are worth {effective:count}, and {needed:count} are needed]."
+    ),
     "chain-unsettled": (
         "{where:where}the chains that look for inputs did not settle"
         "[: R-hat is {r_hat:effect}][, and the draws are worth {ess:count} independent ones]."

@@ -92,7 +92,7 @@ class StimulusSampling:
     vectors: VectorStimuli | None = None
     label: Annotated[str, MinLen(1), MaxLen(200)] | None = None
     route: Literal["auto", "weights", "surrogate"] = "auto"
-    tie: Annotated[float, Gt(0.5), Le(1)] = 0.9
+    tie: Annotated[float, Gt(0.5), Lt(1)] = 0.9
     delta: Annotated[float, Gt(0), Lt(1)] = 0.1
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     samples: Annotated[int, Ge(50), Le(20_000)] = 500
@@ -215,13 +215,14 @@ class StimulusSampling:
                 why = Reason("chain-unsettled", {name: chain[name] for name in ("r_hat", "ess")})
                 return self._give_up(heard, self._detail(heard, route, 0) | {"chain": chain}, why)
         component = None
-        for count, last in sizes:
+        for count, planned in sizes:
+            last = planned or _used_up(supplies, count)
             own = numbers.spawn(1)[0]
             replies = yield from self._replies(heard, supplies, count, "vector")
             seen = hear_vectors(self.vectors, supplies, replies, self.label, own.spawn(1)[0])
             component = self._judge_vectors(heard, seen, own, route=route, last=last)
             looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
-            if component.declared or _hopeless(seen, heard) or _used_up(supplies, count):
+            if last or component.declared or _hopeless(seen, heard):
                 break
         assert component is not None  # noqa: S101  there is a look
         return component

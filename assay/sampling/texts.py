@@ -77,6 +77,16 @@ class TextsHeard:
         side = np.array([self.sides.index(str(case.side)) for case in self.cases])
         return Paired(Profiles(self.yes, self.values, clusters), side, 1 / self.taken)
 
+    @cached_property
+    def carried_by(self) -> dict[str, float]:
+        """How many clusters of a kind, of equal weight, the yes is spread over; by kind. Frames may be few."""
+        of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
+        return {
+            kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
+            for kind, ids in self.paired.profiles.clusters.items()
+            if kind != FRAME
+        }
+
     def surrogate(self) -> WordLogit:
         """Fit a logit in the profiles' words to the mean probability of yes over the values."""
         return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))

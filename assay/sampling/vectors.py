@@ -78,9 +78,10 @@ def from_surrogate(
         most = min(count, max(1, int(settled(chain).least_ess)))
         some = own.permutation(CHAINS * draws)[:most]
         found, plain = prior.place(chain.together[some]), prior.draw(most, own)
-        vectors = stimuli.rounded(np.where(own.random(most)[:, None] < DEFENCE, plain, found))
+        vectors = np.where(own.random(most)[:, None] < DEFENCE, plain, found)
+        # the density that a vector was drawn with, which is not that of its rounded digits
         density = surrogate.probability(vectors) / mean_probability(surrogate, prior)
-        drawn[cell] = Supply(vectors, 1 / (DEFENCE + (1 - DEFENCE) * density), chain)
+        drawn[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density), chain)
     return drawn
 
 

@@ -57,11 +57,17 @@ def test_the_likelier_sentence_is_preferred(one, other, preferred):
 
 
 def test_pseudo_log_likelihoods_add_up_over_the_words_known_in_both():
-    replies = [gap(0.5), gap(0.25), FAILED, gap(0.9), gap(0.5), gap(0.5), gap(0.0), gap(0.1)]
+    replies = [gap(0.5), gap(0.25), *[gap(0.5), gap(0.5)] * 3, FAILED, gap(0.9)]
     found = compare("masked", replies)
-    assert (found.preferred, found.words) == (1.0, 2)
-    assert (found.first, found.second) == (pytest.approx(2 * math.log(0.5)), pytest.approx(math.log(0.125)))
+    assert (found.preferred, found.words) == (1.0, 4)
+    assert (found.first, found.second) == (pytest.approx(4 * math.log(0.5)), pytest.approx(math.log(0.03125)))
     assert compare("masked", [FAILED, gap(0.4)]) is None
+
+
+@pytest.mark.parametrize("lost", [(FAILED, gap(0.5)), (gap(0.5), FAILED), (gap(0.0), gap(0.1))])
+def test_what_is_left_of_two_sentences_is_not_what_they_say(lost):
+    assert compare("masked", [*[gap(0.5), gap(0.4)] * 4, *lost]) is not None
+    assert compare("masked", [*[gap(0.5), gap(0.4)] * 7, *lost * 2]) is None
 
 
 @pytest.mark.parametrize(("choices", "preferred"), [((0, 1), 1.0), ((1, 0), 0.0), ((0, 0), 0.5), ((1, 1), 0.5)])

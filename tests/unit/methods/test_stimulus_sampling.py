@@ -1,8 +1,11 @@
 """Stimulus sampling on classifiers of known effects: the right letter by either route, the same every time."""
 
+import hashlib
 import json
 import math
+from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 
 from assay.cases import TextProfiles
@@ -11,6 +14,8 @@ from assay.experiment import BUDGET, Session, generator, replay, run
 from assay.explain import explain
 from assay.methods import StimulusSampling
 from assay.model import Failure, Letter, Reply
+from assay.sampling.vectors import from_surrogate
+from assay.statistics.surrogate import Surrogate
 from assay.stimuli import VectorStimuli
 from assay.verdict import rate
 from proving.simulated import WORLDS
@@ -47,6 +52,60 @@ def component(method, answer, seed=0):
 
 def sampling(**fields):
     return StimulusSampling("sex", texts=TEXTS, **fields)
+
+
+# ---------------------------------------------------------------------------- a yes that is seldom
+@pytest.mark.parametrize("route", ["auto", "weights"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_yes_by_chance_that_is_seldom_has_no_letter(route, seed):
+    def chance(text):
+        return "yes" if hashlib.sha256(f"{seed}/{text}".encode()).digest()[0:2] < b"\0\x42" else "no"  # 1 in 1000
+
+    one = component(StimulusSampling("gender", route=route, label="yes"), named(chance), seed)
+    assert (one.letter, one.declared) == (None, False)
+    assert one.reasons[0].code in {"yes-too-rare", "never-yes"}
+
+
+def test_a_yes_to_one_person_alone_has_no_letter_for_the_group():
+    one = component(sampling(label="yes"), named(lambda text: "yes" if "Mr 7 " in text else "no"))
+    assert (one.letter, one.reasons[0].code) == (None, "yes-of-few")
+    assert one.reasons[0].facts["kind"] == "person"
+    assert one.reasons[0].facts["effective"] == pytest.approx(1)
+
+
+def test_a_seldom_yes_of_vectors_has_no_letter():
+    def chance(given):
+        return "yes" if hashlib.sha256(repr(given).encode()).digest()[0:2] < b"\2\x90" else "no"  # 1 in 100
+
+    one = component(StimulusSampling("sex", vectors=VECTORS, label="yes", route="weights", looks=1), named(chance))
+    assert (one.letter, one.reasons[0].code) == (None, "yes-too-rare")
+
+
+def test_what_was_drawn_and_is_rounded_counts_by_where_it_was_drawn():
+    stimuli = VectorStimuli(
+        ("x",), {"one": (0.4,), "two": (0.0,)}, {"left": (0.0,), "right": (0.0,)}, (0.3,), decimals=0
+    )
+    surrogate = Surrogate(np.array([2.0]), -3.0)
+    supplies = from_surrogate(stimuli, surrogate, 4000, generator(3))
+    for (value, _), supply in supplies.items():
+        prior = generator(4).normal((0.4, 0.0)[value], 0.3, 200_000).round()
+        due = surrogate.probability(prior[:, None]).mean()
+        assert (surrogate.probability(supply.vectors) * supply.scale).mean() == pytest.approx(due, rel=0.05)
+
+
+def test_vectors_that_run_out_end_with_the_last_look(monkeypatch):
+    def short(*asked):
+        drawn = from_surrogate(*asked)
+        return {cell: replace(one, vectors=one.vectors[:450], scale=one.scale[:450]) for cell, one in drawn.items()}
+
+    monkeypatch.setattr("assay.methods.stimulus_sampling.from_surrogate", short)
+    stimuli = VectorStimuli(("x",), {"a": (0.0,), "b": (0.22,)}, {"u": (0.0,), "v": (0.0,)}, (1.0,))
+    method = StimulusSampling("sex", vectors=stimuli, label="yes")
+    finding = run(method, named(lambda given: "yes" if given[0][1] > 1 else "no"), 0)
+    (one,) = finding.components
+    assert [look["profiles"] for look in finding.detail["looks"]][-1] == 4 * 450
+    assert one.declared == (max(asdict(one.probabilities).values()) >= 0.95)
+    assert "projection" in one.detail
 
 
 # ---------------------------------------------------------------------------- letters
