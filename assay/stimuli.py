@@ -13,7 +13,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from numpy.typing import NDArray
 
 from assay.bounds import check_bounds
-from assay.errors import SpecificationError, UnknownName
+from assay.errors import EvidenceError, SpecificationError, UnknownName
 from assay.model import Record
 from assay.statistics.surrogate import NormalPrior
 
@@ -125,6 +125,10 @@ class VectorStimuli:
                     raise SpecificationError(
                         f"{value} has {len(held)} rows of {side}; {LEAST_ROWS} that differ are needed", "vectors.rows"
                     )
+                try:
+                    NormalPrior.of(np.array(held))
+                except EvidenceError as error:  # they differ by less than numbers of their size can tell
+                    raise SpecificationError(f"{value}, {side}: {error}", "vectors.rows") from error
 
     # ------------------------------------------------------------------------ what there is
     @property
