@@ -70,10 +70,22 @@ class Compared:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The rung that a service can be asked on, or ``None``, and why it cannot on others."""
+    """The rung that a service can be asked on, or ``None``, and why it cannot on others.
+
+    Attributes
+    ----------
+    rung : str or None
+        The rung.
+    refused : mapping of str to str
+        Rungs that were refused, with the reasons.
+    failed, unusable : int
+        What became of the questions that were refused: failed calls, and answers of no use.
+    """
 
     rung: Rung | None
     refused: Mapping[str, str] = field(default_factory=dict)
+    failed: int = 0
+    unusable: int = 0
 
 
 @dataclass
@@ -140,13 +152,17 @@ def climb(asked: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Probe
         taken down the ladder: that would give it another rating for a bad moment.
     """
     refused: dict[str, str] = {}
+    heard: Counter[bool] = Counter()
     for rung in RUNGS if asked == "auto" else (asked,):
         replies = yield [Probe(f"canary/{rung}/{place}", ask) for place, ask in enumerate(questions(rung, pair))]
         why = {_refusal(rung, reply) for reply in replies}
         if None in why or not why:
-            return Ladder(rung, refused)
+            break
+        heard.update(reply.failure is not None for reply in replies)
         refused[rung] = ", ".join(sorted(str(one) for one in why))
-    return Ladder(None, refused)
+    else:
+        return Ladder(None, refused, heard[True], heard[False])
+    return Ladder(rung, refused, heard[True], heard[False])
 
 
 def next_rung(rung: str) -> Rung | None:

@@ -249,7 +249,7 @@ class StereotypeScore:
             found = Preferences(words, None, sources=sources)
             return found.judge(self._tolerance(1.0), rng)
         sources["scoring"] = {"rung": None, "asked": self.scoring, "refused": dict(ladder.refused)}
-        judged = Judged(words.name, Counts(0), self._tolerance(1.0), sources)
+        judged = Judged(words.name, Counts(0, ladder.unusable, ladder.failed), self._tolerance(1.0), sources)
         rung = list(ladder.refused)[-1]
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
         return judged.give_up(Reason("scoring-refused", facts, words.name))

@@ -61,7 +61,7 @@ def test_what_is_no_distribution_is_refused(change, field):
         ({"side": "group"}, SpecificationError),
         ({"rows": (*ROWS, {"group": "one", "kind": "x", "a": None, "b": 1.0})}, SpecificationError),
         ({"rows": ROWS[:6]}, SpecificationError),
-        ({"rows": tuple({**row, "a": 9e8 + at / 1000, "b": 0.0} for at, row in enumerate(ROWS))}, SpecificationError),
+        ({"rows": tuple({**row, "a": 9e8 + at / 10**6, "b": 0.0} for at, row in enumerate(ROWS))}, SpecificationError),
     ],
 )
 def test_rows_that_do_not_do_are_refused(change, error):

@@ -285,11 +285,14 @@ def test_a_service_that_refuses_every_rung_is_not_rated():
     assert codes(component) == ["scoring-refused"]
     assert component.reasons[0].facts["tried"] == ["echo", "masked", "choice"]
     assert component.reasons[0].facts["next"] is None
+    assert component.usable == component.unusable == 0
+    assert component.failed > 6, "two echoes, two choices and the words of a sentence"
 
 
 def test_an_echo_of_no_tokens_is_a_refusal():
     component = one(replace(METHOD, scoring="echo"), lambda probe: Reply({"log_probability": 0.0, "tokens": 0}))
     assert component.reasons[0].facts["why"] == "no-echo"
+    assert (component.usable, component.unusable, component.failed) == (0, 2, 0)
 
 
 def test_a_bad_moment_does_not_take_the_service_down_the_ladder():
