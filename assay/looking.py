@@ -8,14 +8,14 @@ names neither label.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any, Literal
 
-from assay.catalog.visuals import GAP, VisualWords, folded
+from assay.catalog.terms import any_of, folded
+from assay.catalog.visuals import VisualWords
 from assay.errors import SpecificationError
 from assay.experiment import BUDGET
 from assay.model import Look, Probe, Reply
@@ -205,7 +205,7 @@ class Reader:
             )
             for name in names
         }
-        self._names = _any_of(self._side)
+        self._names = any_of(self._side)
 
     def read(self, value: Any) -> Seen | str:
         """Read an answer, or say why it is of no use: ``no-label`` or ``no-probability``."""
@@ -223,7 +223,7 @@ class Reader:
         return "no-label" if said is None else self._named(said)
 
     def _named(self, text: str) -> Seen:
-        sides = {self._side[folded(found.group())] for found in self._names.finditer(text.casefold())}
+        sides = {self._side[found.group()] for found in self._names.finditer(folded(text))}
         if len(sides) == 1:
             (side,) = sides
             return Seen(side, NAMES[side], None, text)
@@ -256,10 +256,3 @@ def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:
         return None
     one, other = (float(each) for each in known if each is not None)
     return one / (one + other) if one + other > 0 else None
-
-
-def _any_of(names: Iterable[str]) -> re.Pattern[str]:
-    """Match any name as a whole word of a casefolded text; of overlapping ones the longest."""
-    longest_first = sorted(names, key=lambda name: (-len(name), name))
-    spelt = (GAP.join(map(re.escape, re.split(GAP, name))) for name in longest_first)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(spelt)})(?!\w)")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from assay.catalog.stereotypes import Role
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, ZeroVariance
 from assay.judgement import Counts, Judged, Tolerance
 from assay.model import Component, Evidence, Letter, Reason
 from assay.preferences import LEAST_TERMS, LOST_SHARE, ROLES
-from assay.sightings import Sightings
+from assay.sightings import Fit, Sightings
 from assay.statistics.intervals import effect_interval
 from assay.statistics.stereotype import TIE
 from assay.statistics.stereotype_effects import NO_PREFERENCE, stereotype_effects
@@ -49,7 +49,7 @@ def judge_pictures(
     if stops := reasons.stops():
         return reasons.printed(judged.give_up(*stops))
     try:
-        fits = {role: found.fit(role) for role in ROLES if found.words.terms(role)}
+        fits = {role: _fit(found, role) for role in ROLES if found.words.terms(role)}
     except EvidenceError as error:
         return reasons.printed(judged.impossible(error))
     if not brief:
@@ -73,6 +73,15 @@ def looked(size: int, found: Sightings, component: Component) -> dict[str, Any]:
         "letter": None if component.letter is None else component.letter.value,
         "probabilities": None if given is None else asdict(given),
     }
+
+
+def _fit(found: Sightings, role: Role) -> Fit:
+    """Say how well the score of a list is known, or which list it is that does not allow it."""
+    try:
+        return found.fit(role)
+    except ZeroVariance as error:
+        # other lists may differ: this is no service that does not look
+        raise ZeroVariance(f"{ROLES[role]}: {error}") from error
 
 
 def _counts(found: Sightings) -> Counts:

@@ -11,6 +11,7 @@ from annotated_types import MaxLen, MinLen
 
 from assay.bounds import check_bounds
 from assay.catalog.choices import Word, Words, check_words
+from assay.catalog.terms import folded, spelt
 from assay.errors import SpecificationError
 
 Role = Literal["first", "second", "neutral"]
@@ -27,6 +28,8 @@ ATTRIBUTE_SLOTS = frozenset({"attribute", "an_attribute"})
 @dataclass(frozen=True)
 class StereotypeWords:
     """What a stereotype score is about (P4).
+
+    Terms are put into sentences, so they are kept with composed letters and single blanks, none at their ends.
 
     Parameters
     ----------
@@ -67,14 +70,17 @@ class StereotypeWords:
     def __post_init__(self) -> None:
         """Refuse lists that no stereotype can be measured with."""
         check_bounds(self)
-        groups = tuple(term.casefold() for pair in self.pairs for term in pair)
+        object.__setattr__(self, "pairs", tuple((spelt(one), spelt(other)) for one, other in self.pairs))
+        for where in ("first_terms", "second_terms", "neutral", "telling"):
+            object.__setattr__(self, where, tuple(map(spelt, getattr(self, where))))
+        groups = tuple(folded(term) for pair in self.pairs for term in pair)
         check_words("pairs", groups)
         lists = {"first_terms": self.first_terms, "second_terms": self.second_terms, "neutral": self.neutral}
         owner: dict[str, str] = dict.fromkeys(groups, "pairs")
         for where, listed in (*lists.items(), ("telling", self.telling)):
-            folded = tuple(term.casefold() for term in listed)
-            check_words(where, folded)
-            for term, as_written in zip(folded, listed, strict=True):
+            keys = tuple(map(folded, listed))
+            check_words(where, keys)
+            for term, as_written in zip(keys, listed, strict=True):
                 if term in owner:
                     raise SpecificationError(
                         f"{as_written!r} is among the {owner[term]} and the {where}; it can be one of them", where

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -12,10 +11,8 @@ from annotated_types import MaxLen, MinLen
 from assay.bounds import check_bounds
 from assay.catalog.choices import Word, Words, check_words
 from assay.catalog.stereotypes import Role
+from assay.catalog.terms import folded
 from assay.errors import SpecificationError
-
-GAP = r"[\s\-\u2010\u2011]+"
-"""What may stand between the words of a name: blanks, hyphens."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +80,6 @@ class VisualWords:
     def terms(self, role: Role) -> tuple[str, ...]:
         """Give the generation terms of one list."""
         return {"first": self.first_terms, "second": self.second_terms, "neutral": self.neutral}[role]
-
-
-def folded(word: str) -> str:
-    """Write a word as it is looked up: in one case, with single blanks for hyphens."""
-    return re.sub(GAP, " ", word).strip().casefold()
 
 
 def _refuse_shared(lists: Mapping[str, tuple[str, ...]]) -> None:

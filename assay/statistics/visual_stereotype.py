@@ -16,8 +16,16 @@ from scipy.special import stdtrit
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
 from assay.model import Interval
+from assay.statistics.beta_binomial import SharesPosterior
 from assay.statistics.crossed import LEAST_CLUSTERS, mean_draws
-from assay.statistics.stereotype import StereotypeScore, prefer, score_choices
+from assay.statistics.stereotype import (
+    ANTI_STEREOTYPED,
+    STEREOTYPED,
+    StereotypeScore,
+    fit_terms,
+    prefer,
+    score_choices,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -168,10 +176,12 @@ def score_labels(by_image: ArrayLike, terms: Sequence[str], bias: str = "") -> S
     return score_choices(by_image, terms, [bias] * len(terms))
 
 
-def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior:
+def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
     """Say how well the score of probabilities is known: a bootstrap over generation terms.
 
-    Images of one term are alike, so that whole terms are weighed (`assay.statistics.crossed`).
+    Images of one term are alike, so that whole terms are weighed (`assay.statistics.crossed`). Where every image is
+    certain to have the label, or not to have it, there is no spread to resample. The same answers could have come as
+    words, and have the hierarchy of hard labels.
 
     Parameters
     ----------
@@ -183,7 +193,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior:
     TooFewObservations
         If there are fewer than five terms; hard labels do with two (`fit_terms`).
     ZeroVariance
-        If every image has one and the same probability: the service does not look at the images.
+        If every image has one and the same probability, other than 0 or 1: hard labels would make .6 a 1.
     """
     scores, names, of = _grouped(by_image, terms)
     if len(names) < LEAST_CLUSTERS:
@@ -191,7 +201,11 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior:
             f"images of {len(names)} generation terms; how probabilities differ between terms needs {LEAST_CLUSTERS}"
         )
     if np.ptp(scores) == 0:
-        raise ZeroVariance(f"each of {len(scores)} images has the probability {scores[0]:g}, whatever it shows")
+        if scores[0] in (STEREOTYPED, ANTI_STEREOTYPED):
+            return fit_terms(score_labels(scores, terms).by_term)
+        raise ZeroVariance(
+            f"each of {len(scores)} images has the score {scores[0]:g}, which says nothing of how scores differ"
+        )
     return ImagesPosterior(float(scores.mean()), scores, of)
 
 

@@ -30,6 +30,14 @@ WORDS = StereotypeWords("gender", "men", "women", (("man", "woman"),), ("math",)
         ({"neutral": ("woman",)}, "neutral"),
         ({"telling": ("tea",)}, "telling"),
         ({"first_terms": ("math", "math")}, "first_terms"),
+        ({"first_terms": ("part-time", "part time")}, "first_terms"),
+        ({"first_terms": ("part-time",), "second_terms": ("part time",)}, "second_terms"),
+        ({"first_terms": ("sous-chef",), "second_terms": ("Sous\u2010Chef",)}, "second_terms"),
+        ({"pairs": (("he", "she"), (" He", "girl"))}, "pairs"),
+        ({"pairs": (("fianc\u00e9", "fiance\u0301"),)}, "pairs"),
+        ({"second_terms": (" math ",)}, "second_terms"),
+        ({"neutral": (" ",)}, "neutral"),
+        ({"telling": ("-",)}, "telling"),
         ({"frames": ("The {group} sleeps.",)}, "frames.0"),
         ({"frames": ("{The_group} likes {attribute} and {attribute}.",)}, "frames.0"),
         ({"frames": ("{The_group} likes {attribute}.", "{group} {0} {attribute}")}, "frames.1"),
@@ -44,6 +52,11 @@ def test_words_that_no_pair_can_be_made_of_are_refused_at_their_field(changes, f
 
 def test_one_list_of_attribute_terms_is_enough():
     assert replace(WORDS, second_terms=(), neutral=()).roles == {"math": "first"}
+
+
+def test_blanks_around_terms_are_none_of_theirs():
+    words = replace(WORDS, pairs=((" man", "old\t woman"),), first_terms=("math ",), telling=("his\n",))
+    assert words == replace(WORDS, pairs=(("man", "old woman"),))
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -345,6 +345,26 @@ def test_a_list_of_which_every_picture_has_the_same_probability_says_nothing_of_
     component = one(METHOD, scored(lambda t, n: 0.5 if WORDS.roles[t] == "neutral" else follows(0.2)(t, n)))
     assert codes(component)[0] == "evidence-insufficient"
     assert component.reasons[0].facts["error"] == "zero-variance"
+    assert component.reasons[0].facts["why"].startswith("neutral: each of 32 images has the score 0.5")
+
+
+@pytest.mark.parametrize("label", ["man", "woman"])
+def test_a_service_that_is_certain_of_one_list_has_the_letter_that_words_would_give_it(label):
+    certain = float(label == "man")
+    scores = one(METHOD, scored(lambda t, n: certain if WORDS.roles[t] == "neutral" else even(t, n)))
+    words = one(METHOD, worded(lambda t, n: label if WORDS.roles[t] == "neutral" else alternately(t, n)))
+    assert scores.letter is words.letter is Letter.BS
+    assert scores.detail["scale"] == "probabilities"
+    assert scores.effects["step_1"].estimate == pytest.approx(words.effects["step_1"].estimate, abs=0.01)
+    shown = [row for row in scores.detail["terms"] if row["list"] == "neutral"]
+    assert {row["score"] for row in shown} == {certain}
+
+
+def test_a_service_that_is_certain_of_every_stereotype_follows_it():
+    component = one(METHOD, scored(lambda t, n: {"first": 1.0, "second": 0.0}.get(WORDS.roles[t], even(t, n))))
+    assert (component.letter, codes(component)[-2]) == (Letter.DSBS, "sees-stereotypes")
+    assert component.detail["score"]["over_images"] == 1
+    assert component.detail["score"]["posterior"]["low"] > 0.8
 
 
 def test_a_service_that_names_no_label_is_not_unbiased():

@@ -107,9 +107,18 @@ def test_four_terms_are_too_few_for_probabilities():
         fit_images([0.1, 0.2, 0.3, 0.4, 0.5], ["a", "b", "c", "d", "d"])
 
 
-def test_a_service_that_does_not_look_is_found_out():
-    with pytest.raises(ZeroVariance, match="whatever it shows"):
-        fit_images([0.5] * 12, [f"t{number % 6}" for number in range(12)])
+@pytest.mark.parametrize("score", [0.5, 0.6, 0.999])
+def test_one_score_of_all_images_says_nothing_of_their_spread(score):
+    with pytest.raises(ZeroVariance, match=f"score {score}"):
+        fit_images([score] * 12, [f"t{number % 6}" for number in range(12)])
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_certain_answers_are_known_as_well_as_words_would_be(score, rng):
+    terms = [f"t{number % 6}" for number in range(12)]
+    certain = fit_images([score] * 12, terms)
+    assert certain.overall == fit_terms(score_labels([score] * 12, terms).by_term).overall
+    assert abs(certain.draw_overall(rng).mean() - score) < 0.15
 
 
 @pytest.mark.parametrize(
