@@ -10,11 +10,12 @@ from assay.methods import AnyMethod, VisualStereotype
 from assay.model import Draw
 from store import corpora, corpus_items, observations
 from store.corpora import NewCorpus
-from store.corpus_items import MOST_ITEMS, NewItem
+from store.corpus_items import NewItem
 from store.corpus_pictures import AUTHORED
 from store.corpus_sentences import author_of
 from store.database import Database
 from store.jobs import Job
+from workers.writing import room_of
 
 ROWS_A_READ = 500
 
@@ -51,8 +52,8 @@ def keep_drawn(c: Any, job: Job, items: Sequence[NewItem]) -> None:
         return
     asked = job.experiment or {}
     named = str(asked.get("corpus") or "").partition("@")[0]
-    corpus = corpora.find(c, named, job.tenant) if named else None
-    if corpus is None or corpus.tenant != job.tenant or corpus.kind != "images":
+    corpus = corpora.lock(c, named, job.tenant) if named else None
+    if corpus is None or corpus.kind != "images":
         names = ", ".join(str(words["name"]) for words in asked.get("words") or ())
         new = NewCorpus(
             tenant=job.tenant,
@@ -63,8 +64,7 @@ def keep_drawn(c: Any, job: Job, items: Sequence[NewItem]) -> None:
             description=f"Drawn by {(job.author or {}).get('name')} for the job {job.id}",
         )
         corpus = corpora.add(c, new)
-    room = MOST_ITEMS - corpora.sizes(c, [corpus.id])[corpus.id]
-    corpus_items.add(c, corpus.id, job.tenant, items[:room])
+    corpus_items.add(c, corpus.id, job.tenant, items[: room_of(c, corpus.id)])
 
 
 def _drawn(database: Database, job: Job) -> Iterator[tuple[str, Draw, Any]]:

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from assay.experiment import BUDGET, Session
-from assay.model import Failure, Finding, Observation, Probe, Reply
+from assay.model import AUTHORED, Failure, Finding, Observation, Probe, Reply
 from workers.egress import CallFailed
 from workers.lane import SHARE_S, Lane, Place
 from workers.pacing import Breaker, Budget, Patience
@@ -37,11 +37,19 @@ FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
 
 
 class TargetUnavailable(Exception):
-    """The target failed so often that asking on would be pointless for now."""
+    """The target failed so often that asking on would be pointless for now.
 
-    def __init__(self, failure: CallFailed) -> None:
+    Parameters
+    ----------
+    failure : CallFailed
+        The last one.
+    lane : Lane, optional
+        The way to the service that failed, where it is known: the rated one's or its author's.
+    """
+
+    def __init__(self, failure: CallFailed, lane: Lane | None = None) -> None:
         super().__init__(str(failure))
-        self.failure = failure
+        self.failure, self.lane = failure, lane
 
 
 class TargetResting(Exception):
@@ -81,6 +89,25 @@ def _nobody_counts(outcome: str, seconds: float) -> None:
     """Count no calls."""
 
 
+@dataclass(frozen=True)
+class Called:
+    """A service that a driver calls.
+
+    Parameters
+    ----------
+    lane : Lane
+        The way to it, shared with other jobs.
+    breaker : Breaker
+        Counts what this service alone has lost.
+    on_call : callable
+        Told the outcome (``answered`` or a failure's code) and the seconds of every call.
+    """
+
+    lane: Lane
+    breaker: Breaker = field(default_factory=Breaker)
+    on_call: Callable[[str, float], None] = _nobody_counts
+
+
 @dataclass
 class Driver:
     """Asks what a session misses until it has a finding.
@@ -103,6 +130,8 @@ class Driver:
         The way to the target, shared with other jobs; without it this job is alone there.
     on_call : callable
         Told the outcome (``answered`` or a failure's code) and the seconds of every call.
+    author : Called, optional
+        Who is called for what is written or drawn; without one the target is.
 
     Attributes
     ----------
@@ -124,10 +153,13 @@ class Driver:
     breaker: Breaker = field(default_factory=Breaker)
     lane: Lane | None = None
     on_call: Callable[[str, float], None] = _nobody_counts
+    author: Called | None = None
     thinking_s: float = 0.0
 
     def __post_init__(self) -> None:
-        self._lane = self.lane or Lane("alone", self.job, self.limits, self.rng, sleep=self.sleep)
+        lane = self.lane or Lane("alone", self.job, self.limits, self.rng, sleep=self.sleep)
+        self._rated = Called(lane, self.breaker, self.on_call)
+        self._author = self.author or self._rated
         self._unwritten: list[Answered] = []
         self._filled, self._written = asyncio.Event(), asyncio.Event()
         self._reported = self.budget.spent
@@ -187,10 +219,15 @@ class Driver:
         yield from groups.values()
 
     async def _work(self, calls: Iterator[list[Probe]], session: Session) -> None:
-        async with self._lane.place() as place:
+        async with self._rated.lane.place() as rated, self._author.lane.place() as author:
             for probes in calls:
                 start = time.monotonic()
-                replies, attempts = await self._call(probes, place)
+                if isinstance(probes[0].ask, AUTHORED):
+                    called, place, other = self._author, author, rated
+                else:
+                    called, place, other = self._rated, rated, author
+                await other.give_up()  # whoever waits for a place holds none: the two may be of one address
+                replies, attempts = await self._call(probes, called, place)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 answers = []
                 for probe, reply in zip(probes, replies, strict=True):
@@ -200,12 +237,12 @@ class Driver:
                 self._put(answers)
                 await self._room()
 
-    async def _call(self, probes: Sequence[Probe], place: Place) -> tuple[Sequence[Reply], int]:
+    async def _call(self, probes: Sequence[Probe], called: Called, place: Place) -> tuple[Sequence[Reply], int]:
         """Make one call with its retries; a call lost for good answers with its failure."""
         key = f"{self.job}:{probes[0].unit}"
         for attempt in range(1, self.patience.attempts + 1):
             await place.keep()
-            await self._lane.wait_for_turn()
+            await called.lane.wait_for_turn()
             if not self.budget.take():
                 failure = Failure(BUDGET, f"the job's max_calls ({self.budget.max_calls}) were used up")
                 return [Reply(failure=failure)] * len(probes), attempt - 1
@@ -213,17 +250,17 @@ class Driver:
             try:
                 replies = await self.adapter.answer([probe.ask for probe in probes], idempotency_key=key)
             except CallFailed as failed:
-                self.on_call(failed.code, time.perf_counter() - start)
+                called.on_call(failed.code, time.perf_counter() - start)
                 if failed.code in FINAL:
                     raise TargetRefused(failed) from failed
                 if failed.retriable and attempt < self.patience.attempts:
                     await self._pause(self.patience.delay_s(failed, attempt, self.rng), place)
                     continue
-                if self.breaker.lost():
-                    raise TargetUnavailable(failed) from failed
+                if called.breaker.lost():
+                    raise TargetUnavailable(failed, called.lane) from failed
                 return [Reply(failure=Failure(failed.code, str(failed)))] * len(probes), attempt
-            self.on_call("answered", time.perf_counter() - start)
-            self.breaker.answered()
+            called.on_call("answered", time.perf_counter() - start)
+            called.breaker.answered()
             return replies, attempt
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 

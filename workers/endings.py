@@ -1,15 +1,22 @@
-"""How a job ends when it does not end with a rating: failed, resting, cancelled, or handed back."""
+"""How a job ends when it does not end with a rating: failed, resting, cancelled, or handed back.
+
+What its author wrote or drew for a job that fails or is cancelled was paid for, and is kept all the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import structlog
 
 from assay.errors import AssayError
 from store import jobs, observations
+from store.database import Database
 from store.errors import LeaseLost, StoreUnavailable
-from store.jobs import Claim
+from store.jobs import Claim, Job
+from store.specification import parse_method
+from workers import drawing, writing
 from workers.driver import TargetRefused, TargetResting, TargetUnavailable
 from workers.egress import CallFailed
 from workers.heart import Stopped
@@ -73,8 +80,7 @@ def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
 
 
 def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> str:
-    with workplace.database.write() as connection:
-        jobs.fail(connection, claim, why)
+    _end_and_keep(workplace, claim.job, lambda connection: jobs.fail(connection, claim, why))
     log.info("job failed", job=claim.job.id, code=why["code"])
     return "failed"
 
@@ -86,8 +92,12 @@ def _rest_or_fail(
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
         return _fail(workplace, claim, problem(unavailable))
     with workplace.database.write() as connection:
-        observations.forget_failures(connection, claim, TRANSIENT)
-        jobs.release(connection, claim, delay_s=rest_s, charge_attempt=False)
+        cancelled = jobs.hold(connection, claim).cancel_requested
+        if not cancelled:
+            observations.forget_failures(connection, claim, TRANSIENT)
+            jobs.release(connection, claim, delay_s=rest_s, charge_attempt=False)
+    if cancelled:
+        return _cancel(workplace, claim)
     log.warning("target unavailable; job rests", job=claim.job.id, why=str(unavailable))
     return "resting"
 
@@ -96,10 +106,53 @@ def _leave(workplace: Workplace, claim: Claim, stopped: Stopped) -> str:
     """End a stopped job: cancelled for good, or handed back for another worker."""
     if stopped.why == "lease-lost":
         raise LeaseLost(claim.job.id, claim.fence)
+    if stopped.why == "cancelled":
+        return _cancel(workplace, claim)
     with workplace.database.write() as connection:
-        if stopped.why == "cancelled":
-            jobs.cancel(connection, claim)
-        else:
+        cancelled = jobs.hold(connection, claim).cancel_requested
+        if not cancelled:
             jobs.release(connection, claim, charge_attempt=False)
+    if cancelled:
+        return _cancel(workplace, claim)
     log.info("job left", job=claim.job.id, why=stopped.why)
-    return "cancelled" if stopped.why == "cancelled" else "released"
+    return "released"
+
+
+def _cancel(workplace: Workplace, claim: Claim) -> str:
+    _end_and_keep(workplace, claim.job, lambda connection: jobs.cancel(connection, claim))
+    log.info("job left", job=claim.job.id, why="cancelled")
+    return "cancelled"
+
+
+# ---------------------------------------------------------------------------- what was made
+def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) -> None:
+    """End a job and keep what its author made in one transaction; what cannot be kept does not hinder the end."""
+    if job.kind == "writing" or job.author is not None:
+        try:
+            keep = _made(workplace.database, job)
+            with workplace.database.write() as connection:
+                end(connection)
+                keep(connection)
+        except LeaseLost:
+            raise
+        except Exception as error:  # whatever it is, the job ends, and the ledger has what was made
+            log.warning("what was made is not kept", job=job.id, exc_info=error)
+        else:
+            return
+    with workplace.database.write() as connection:
+        end(connection)
+
+
+def _made(database: Database, job: Job) -> Callable[[Any], None]:
+    """Collect what an author made for a job so far; give what keeps it."""
+    if job.kind == "writing":
+        ordered = writing.glean_ordered(database, job)
+        return lambda connection: writing.keep_ordered(connection, job, ordered)
+    method = parse_method(job.experiment or {})
+    gleaned, drawn = writing.glean(database, job, method), drawing.glean_drawn(database, job, method)
+
+    def keep(connection: Any) -> None:
+        writing.keep_gleaned(connection, job, gleaned)
+        drawing.keep_drawn(connection, job, drawn)
+
+    return keep

@@ -20,6 +20,7 @@ from structlog.contextvars import bound_contextvars
 
 from assay.certificate import target_digest
 from assay.document import rating_document
+from assay.errors import AssayError
 from assay.experiment import Experiment, Session, generator
 from assay.methods import AnyMethod
 from assay.model import AUTHORED, Ask, Kind, Observation, Reason
@@ -33,7 +34,7 @@ from store.specification import dump_method, parse_method
 from store.targets import StoredTarget
 from workers import drawing, writing
 from workers.challenge import look_for_token
-from workers.driver import Answered, Driver, TargetResting, TargetUnavailable
+from workers.driver import Answered, Called, Driver, TargetResting, TargetUnavailable
 from workers.egress import Egress
 from workers.endings import end_badly
 from workers.first_imports import import_first
@@ -44,20 +45,32 @@ from workers.pacing import Breaker, Budget, Patience
 from workers.rerate import rerate_evidence
 from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
-from workers.targets.capability import Capability
+from workers.targets.capability import Capability, one_by_one
 from workers.targets.chain import CHAIN
 from workers.targets.examine_image_classifier import examine_image_classifier, looks_for
 from workers.targets.examine_language_model import examine_language_model
 from workers.targets.examine_predictor import examine_predictor
 from workers.targets.examine_translator import examine_translator
 from workers.targets.openai_images import SKETCH, OpenAIImages
-from workers.targets.roles import Roles, hosts_of
+from workers.targets.roles import AUTHOR, Roles, hosts_of
 from workers.targets.samples import samples_for
 from workers.traffic import lane_of
 from workers.workplace import Workplace, place_of, seconds_left, waited_s
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
+
+
+class TargetMoved(AssayError):
+    """A saved target was given another address or protocol while a job that is to call it waited."""
+
+    code = "target-moved"
+
+    def __init__(self, name: str, target_id: str) -> None:
+        super().__init__(
+            f"the target {name} ({target_id}) was changed after this was asked for, and leads elsewhere now; ask anew"
+        )
+        self.target_id = target_id
 
 
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
@@ -186,25 +199,31 @@ class Wanted:
 async def _ask(workplace: Workplace, claim: Claim, wanted: Wanted) -> tuple[Session, Adapter]:
     """Examine the services and ask until the experiment has ended; what was recorded is not asked again."""
     job, settings = claim.job, workplace.settings
-    target = _target(workplace, claim)
+    target, author = _target(workplace, claim), _author(workplace, job)
+    written = [ask for ask in wanted.first if isinstance(ask, AUTHORED)]
     jitter = generator(job.attempt)
     async with _egress(workplace, job) as egress, workplace.traffic() as traffic:
         lane = Lane(lane_of(job.tenant, address_of(target)), job.id, target.limits, jitter, traffic)
-        if (rest_s := await lane.rests()) > 0:
-            raise TargetResting(rest_s + float(jitter.uniform(0, settings.breaker_delay_s / 10)))
+        await _let_rest(lane, settings.breaker_delay_s)
+        way = None
+        if author is not None:  # under a name of its own: the two may be of one address
+            who = f"{job.id}:{AUTHOR}"
+            way = Lane(lane_of(job.tenant, address_of(author)), who, author.limits, jitter, traffic)
+            if written:
+                await _let_rest(way, settings.breaker_delay_s)
         adapter = connect(target, egress)
         _stage(workplace, claim, "probing")
         asker = adapter
-        if wanted.first:  # choices already made ask nothing
-            asked = [ask for ask in wanted.first if job.author is None or not isinstance(ask, AUTHORED)]
+        if author is None and written and job.observed:
+            asker = one_by_one(adapter)  # it has written for this job before; to see it again would be paid for again
+        elif wanted.first:  # choices already made ask nothing
+            asked = [ask for ask in wanted.first if author is None or not isinstance(ask, AUTHORED)]
             asker = (await _examine(adapter, target, lane, wanted.pairs, asked)).adapter
-        if job.author is not None:
-            author = _author(workplace, claim)
-            way = Lane(lane_of(job.tenant, address_of(author)), job.id, author.limits, jitter, traffic)
+        if author is not None and way is not None:
             writer = connect(author, egress)
-            if written := [ask for ask in wanted.first if isinstance(ask, AUTHORED)]:
+            if written and not job.observed:
                 await _examine(writer, author, way, (), written)
-            asker = Roles(asker, writer, way)
+            asker = Roles(asker, writer)
         _stage(workplace, claim, "asking")
         recorded = partial(_recall, workplace.database, job.id) if job.observed else None
         session = Session(wanted.begin(), recorded)
@@ -222,15 +241,29 @@ async def _ask(workplace: Workplace, claim: Claim, wanted: Wanted) -> tuple[Sess
             breaker=Breaker(settings.breaker_failures, settings.breaker_window),
             lane=lane,
             on_call=partial(workplace.meter.called, place_of(target), target.protocol),
+            author=None if author is None or way is None else _called(workplace, author, way),
         )
         try:
             await driver.run(session)
-        except TargetUnavailable:
-            await lane.rest(settings.breaker_delay_s)  # so that no other job asks in vain
+        except TargetUnavailable as lost:
+            await (lost.lane or lane).rest(settings.breaker_delay_s)  # so that no other job asks in vain
             raise
         finally:
             workplace.meter.computed(driver.thinking_s)
     return session, adapter
+
+
+async def _let_rest(lane: Lane, delay_s: float) -> None:
+    """Postpone the job where another found the service failing; not all that wait come back at once."""
+    if (rest_s := await lane.rests()) > 0:
+        raise TargetResting(rest_s + float(lane.rng.uniform(0, delay_s / 10)))
+
+
+def _called(workplace: Workplace, author: Target, way: Lane) -> Called:
+    """Count what an author loses and how it is called apart from the rated service."""
+    settings = workplace.settings
+    on_call = partial(workplace.meter.called, place_of(author), author.protocol)
+    return Called(way, Breaker(settings.breaker_failures, settings.breaker_window), on_call)
 
 
 async def _probe(workplace: Workplace, claim: Claim) -> None:
@@ -297,17 +330,11 @@ def _target(workplace: Workplace, claim: Claim) -> Target:
     return keep_to_links(_built(job.target, _secret(workplace, job), _link_secrets(workplace, job)))
 
 
-def _author(workplace: Workplace, claim: Claim) -> Target:
-    """Build the author from the job's own snapshot; its secret is its saved target's, if that is still there."""
-    job, author = claim.job, claim.job.author
-    assert author is not None  # noqa: S101  the caller looked
-    named = author.get("id")
-    with workplace.database.read() as connection:
-        kept = compositions.targets_named(connection, job.tenant, [named] if named else [])
-    row = kept.get(str(named))
-    if row is None or row.sealed_secret is None or not _leads_there(row, author):
-        return _built(author, None)
-    return _built(author, workplace.vault.open(row.sealed_secret, tenant=job.tenant, target=row.id, field="secret"))
+def _author(workplace: Workplace, job: Job) -> Target | None:
+    """Build the author from the job's own snapshot, where it has one; its secret is its saved target's."""
+    if job.author is None:
+        return None
+    return _built(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))
 
 
 def _built(described: Mapping[str, Any], secret: str | None, links: Mapping[str, str] | None = None) -> Target:
@@ -325,12 +352,30 @@ def _built(described: Mapping[str, Any], secret: str | None, links: Mapping[str,
 
 def _secret(workplace: Workplace, job: Job) -> str | None:
     """Open the secret sent with the job, or the one kept with its target."""
-    sealed, place = job.sealed_secret, job.id
-    if sealed is None and job.target_id is not None:
-        with workplace.database.read() as connection:
-            kept = targets.find(connection, job.target_id, job.tenant, removed=True)
-        sealed, place = (kept.sealed_secret, kept.id) if kept is not None else (None, place)
-    return workplace.vault.open(sealed, tenant=job.tenant, target=place, field="secret") if sealed else None
+    if job.sealed_secret is None:
+        return _saved_secret(workplace, job, job.target_id, job.target)
+    return workplace.vault.open(job.sealed_secret, tenant=job.tenant, target=job.id, field="secret")
+
+
+def _saved_secret(workplace: Workplace, job: Job, saved: str | None, called: Mapping[str, Any]) -> str | None:
+    """Open the secret of a saved target that a job calls; one that was removed since took its secret with it.
+
+    Raises
+    ------
+    TargetMoved
+        If the target leads elsewhere now: its secret may not be meant for where it was.
+    """
+    if saved is None:
+        return None
+    with workplace.database.read() as connection:
+        row = targets.find(connection, saved, job.tenant)
+    if row is None:
+        return None
+    if not _leads_there(row, called):
+        raise TargetMoved(row.name, row.id)
+    if row.sealed_secret is None:
+        return None
+    return workplace.vault.open(row.sealed_secret, tenant=job.tenant, target=row.id, field="secret")
 
 
 def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
@@ -348,8 +393,8 @@ def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
 
 
 def _leads_there(row: StoredTarget, link: Mapping[str, Any]) -> bool:
-    """Whether a link is where its target is now: a secret changed since may not be meant for where it was."""
-    return (row.protocol, row.base_url) == (link["protocol"], link["base_url"])
+    """Whether what is called is where its target is now: a secret changed since may not be meant for where it was."""
+    return (row.protocol, row.base_url) == (link["protocol"], link.get("base_url") or "")
 
 
 def describe(target: Mapping[str, Any]) -> dict[str, Any]:

@@ -108,7 +108,8 @@ def finish(database: Database, claim: Claim, task: Task, written: Written) -> No
     new += _items(written.sentences, task.words, _prompts(database, job), author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
-        room = MOST_ITEMS - corpora.sizes(c, [task.corpus_id])[task.corpus_id]
+        corpora.lock(c, task.corpus_id, job.tenant)  # so that nobody fills it after its room is counted
+        room = room_of(c, task.corpus_id)
         kept = corpus_items.add(c, task.corpus_id, job.tenant, new[:room])
         if kept is None:
             raise CorpusGone(task.corpus_id)
@@ -124,6 +125,35 @@ def finish(database: Database, claim: Claim, task: Task, written: Written) -> No
         runs.finish_with(c, claim, "written", result)
 
 
+def glean_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
+    """Collect from the ledger of a job of kind ``writing`` the sentences that are of use, wherever it was stopped."""
+    words = specifications.read_words("stereotype", (job.experiment or {})["words"])
+    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
+    return _gleaned(list(_written(database, job)), words, author_of(job.target), job.id)
+
+
+def keep_ordered(c: Any, job: Job, items: Sequence[NewItem]) -> None:
+    """Keep what was written for a corpus, as far as there is room; nothing where the corpus is gone.
+
+    Parameters
+    ----------
+    c : connection
+        Of the transaction that ends the job.
+    job : Job
+        Of kind ``writing``.
+    items : sequence of NewItem
+        From `glean_ordered`.
+    """
+    corpus = corpora.lock(c, (job.experiment or {})["corpus"], job.tenant) if items else None
+    if corpus is not None:
+        corpus_items.add(c, corpus.id, job.tenant, items[: room_of(c, corpus.id)])
+
+
+def room_of(c: Any, corpus_id: str) -> int:
+    """Count the items that a corpus still takes, which the caller has locked so that nobody fills it meanwhile."""
+    return max(0, MOST_ITEMS - corpora.sizes(c, [corpus_id])[corpus_id])
+
+
 # ---------------------------------------------------------------------------- what a rating had written
 @dataclass(frozen=True)
 class Gleaned:
@@ -137,15 +167,9 @@ def glean(database: Database, job: Job, method: AnyMethod) -> tuple[Gleaned, ...
     """Collect from a rating's ledger the sentences that its author wrote and that are of use."""
     if not isinstance(method, StereotypeScore) or method.writing is None or job.author is None:
         return ()
-    replies = [(each.probe.unit, each.probe.ask, each.reply.value) for each in _written(database, job)]
-    prompts = {unit: ask.prompt for unit, ask, _ in replies}
-    found = []
-    for words in method.words or ():
-        sentences = [one for unit, _, value in replies if (one := usable(value, words, unit)) is not None]
-        items = _items(sentences, words, prompts, author_of(job.author), job.id)
-        if items:
-            found.append(Gleaned(words, tuple(items)))
-    return tuple(found)
+    written, author = list(_written(database, job)), author_of(job.author)
+    found = [Gleaned(words, _gleaned(written, words, author, job.id)) for words in method.words or ()]
+    return tuple(each for each in found if each.items)
 
 
 def keep_gleaned(c: Any, job: Job, gleaned: Sequence[Gleaned]) -> None:
@@ -163,12 +187,11 @@ def keep_gleaned(c: Any, job: Job, gleaned: Sequence[Gleaned]) -> None:
     asked = job.experiment or {}
     named = str(asked.get("corpus") or "").partition("@")[0]
     for each in gleaned:
-        corpus = corpora.find(c, named, job.tenant) if named else None
+        corpus = corpora.lock(c, named, job.tenant) if named else None
         fits = corpus is not None and (corpus.rules is None or dict(corpus.rules.words) == told(each.words))
-        if corpus is None or corpus.tenant != job.tenant or not fits:
+        if corpus is None or not fits:
             corpus = corpora.add(c, _corpus_for(c, job, each.words))
-        room = MOST_ITEMS - corpora.sizes(c, [corpus.id])[corpus.id]
-        corpus_items.add(c, corpus.id, job.tenant, each.items[:room])
+        corpus_items.add(c, corpus.id, job.tenant, each.items[: room_of(c, corpus.id)])
 
 
 def _corpus_for(c: Any, job: Job, words: StereotypeWords) -> NewCorpus:
@@ -185,6 +208,14 @@ def _corpus_for(c: Any, job: Job, words: StereotypeWords) -> NewCorpus:
 
 
 # ---------------------------------------------------------------------------- items
+def _gleaned(written: Sequence[Any], words: StereotypeWords, author: Any, job_id: str) -> tuple[NewItem, ...]:
+    """Make items of those texts that are of use, whatever became of the job that had them written."""
+    replies = {each.probe.unit: each.reply.value for each in written}
+    prompts = {each.probe.unit: each.probe.ask.prompt for each in written}
+    sentences = [one for unit, value in replies.items() if (one := usable(value, words, unit)) is not None]
+    return tuple(_items(sentences, words, prompts, author, job_id))
+
+
 def _items(
     sentences: Iterable[Sentence], words: StereotypeWords, prompts: Mapping[str, str], author: Any, job_id: str
 ) -> list[NewItem]:

@@ -20,6 +20,7 @@ from workers.targets.capability import (
     HOPELESS,
     MEND_ARRAYS,
     NOT_DETERMINISTIC,
+    TRIES,
     Calls,
     Capability,
     TargetUnfit,
@@ -77,7 +78,7 @@ async def examine_language_model(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     turn: Callable[[], Awaitable[None]] = at_once,
 ) -> Capability:
-    """Examine a language model in about ten calls, or an author in one.
+    """Examine a language model in about ten calls, or an author in one, or a few where that brings nothing.
 
     Every rung is tried; the best that works (or the one the experiment asks for) is asked several
     questions alone, one of them twice, and then all in one call. A model that answers on no rung is
@@ -118,15 +119,25 @@ class _Examination:
         self._passing: CallFailed | None = None
 
     async def of_author(self) -> Capability:
-        """See whether anything is written, or drawn, at all."""
-        first = next(ask for kind in AUTHORED for ask in self._asked[kind])
-        reply = await self._one(first)
+        """See whether anything is written, or drawn, at all; one prompt that is declined says nothing about others."""
+        lost: Failure | None = None
+        for ask in self._prompts():
+            reply = await self._one(ask, TRIES if self._passing is None else 1)  # it was waited for once
+            if reply.failure is None:
+                return self._found(ask, reply.value, (ask.asks,))
+            lost = lost or reply.failure
+            self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
+        assert lost is not None  # noqa: S101  an author is asked something
         hint = "it is the author of the experiment, and has to answer"
         if self._passing is not None:
             raise unfit(self._passing, hint)
-        if reply.failure is not None:
-            raise TargetUnfit(reply.failure.code, reply.failure.message, hint)
-        return self._found(first, reply.value, (first.asks,))
+        raise TargetUnfit(lost.code, lost.message, hint)
+
+    def _prompts(self) -> list[Ask]:
+        """Choose a few questions to an author, of different prompts as far as there are any."""
+        asked = [ask for kind in AUTHORED for ask in self._asked[kind]]
+        different = {text_of(ask): ask for ask in reversed(asked)}  # the first of each
+        return list(dict.fromkeys([*reversed(different.values()), *asked]))[:MOST_COMPARED]
 
     async def of_model(self) -> Capability:
         """Try every rung, and look closely at the one that will be used."""
@@ -183,10 +194,17 @@ class _Examination:
                 return ask, reply
         return questions[0], reply
 
-    async def _one(self, ask: Ask) -> Reply:
+    async def _one(self, ask: Ask, tries: int = TRIES) -> Reply:
         """Ask one question; only a failure that another question might escape is a reply."""
+        began = 0.0
+
+        async def call() -> Sequence[Reply]:
+            nonlocal began
+            began = self._calls.clock()
+            return await self._adapter.answer([ask])
+
         try:
-            replies, latency_s = await self._calls.timed(lambda: self._adapter.answer([ask]))
+            replies = await self._calls.persist(call, tries)
         except CallFailed as failed:
             if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
                 raise unfit(failed) from None
@@ -194,7 +212,7 @@ class _Examination:
                 self._passing = failed
             return Reply(failure=Failure(failed.code, failed.message))
         if replies[0].failure is None and self._latency_s is None:
-            self._latency_s = latency_s
+            self._latency_s = self._calls.clock() - began  # without the failures before it
         return replies[0]
 
     async def _no_rung(self, lost: Mapping[type[Ask], Failure]) -> TargetUnfit:

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from assay.model import AUTHORED, Ask, Kind, Reply
 from workers.egress import CallFailed
-from workers.lane import Lane
 from workers.targets.adapter import Adapter
 from workers.targets.chain import CHAIN
 
@@ -16,7 +15,7 @@ AUTHOR = "author"
 
 
 class Roles:
-    """Puts each question to the service it is meant for (an `Adapter`).
+    """Puts each question to the service it is meant for (an `Adapter`); the driver keeps to the way to each.
 
     Parameters
     ----------
@@ -24,8 +23,6 @@ class Roles:
         Asked everything else.
     author : Adapter
         Asked to write and to draw.
-    lane : Lane
-        The way to the author: its own limits hold for it, together with every other job there.
     """
 
     protocol: ClassVar[str] = "roles"
@@ -37,8 +34,8 @@ class Roles:
     reproducible: ClassVar[bool] = True
     notes: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, rated: Adapter, author: Adapter, lane: Lane) -> None:
-        self._rated, self._author, self._lane = rated, author, lane
+    def __init__(self, rated: Adapter, author: Adapter) -> None:
+        self._rated, self._author = rated, author
         self.batch_limit = rated.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
@@ -57,13 +54,10 @@ class Roles:
         """
         if not (asks and isinstance(asks[0], AUTHORED)):
             return await self._rated.answer(asks, idempotency_key=idempotency_key)
-        async with self._lane.place() as place:
-            await place.keep()
-            await self._lane.wait_for_turn()
-            try:
-                return await self._author.answer(asks, idempotency_key=idempotency_key)
-            except CallFailed as failed:
-                raise _of_the_author(failed) from failed
+        try:
+            return await self._author.answer(asks, idempotency_key=idempotency_key)
+        except CallFailed as failed:
+            raise _of_the_author(failed) from failed
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Ask the rated service."""

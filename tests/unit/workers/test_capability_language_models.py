@@ -13,7 +13,7 @@ from assay.model import Choose, Failure, Fill, Kind, Reply, Score, Write
 from workers.egress import CallFailed, Egress
 from workers.targets import Limits, Target, connect
 from workers.targets.adapter import group_of
-from workers.targets.capability import TargetUnfit
+from workers.targets.capability import TRIES, TargetUnfit
 from workers.targets.examine_language_model import OURS, examine_language_model
 
 SENTENCES = [Score(f"The {who} walked {'very ' * times}home.") for times in range(4) for who in ("woman", "man")]
@@ -204,6 +204,53 @@ def test_an_author_has_only_to_answer():
     assert (refusal.code, "author" in refusal.hint) == ("unsupported", True)
     ill = Model({}, failures=lambda asks: CallFailed("http-503", "busy", status=503, retriable=True))
     assert unfit(ill, WRITES).failure.retriable
+
+
+def different(n: int) -> list[Write]:
+    return [Write(f"Write about a {who}.", time) for time in range(2) for who in ("nurse", "judge", "cook")[:n]]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [lost("cut-short"), lost("declined"), CallFailed("http-400", "content policy", retriable=False)],
+    ids=["cut-short", "declined", "http-400"],
+)
+def test_one_prompt_that_brings_no_text_says_nothing_about_others(failure):
+    def nothing_of_nurses(asks):
+        return failure if isinstance(failure, CallFailed) and "nurse" in asks[0].prompt else None
+
+    def write(ask):
+        return failure if "nurse" in ask.prompt else "It rained."
+
+    found = look(Model({Write: write}, failures=nothing_of_nurses), different(3))
+    assert (found.returned, found.asked, found.latency_s) == ("It rained.", "Write about a judge.", 1)
+    assert any("failed" in note for note in found.notes)
+
+
+def test_one_prompt_may_be_answered_at_another_try():
+    times = itertools.count()
+    found = look(Model({Write: lambda ask: "It rained." if next(times) else lost("cut-short")}), WRITES)
+    assert found.calls == 2
+
+
+def test_an_author_that_answers_no_prompt_is_unfit_for_the_first_reason():
+    codes = iter(["cut-short", *["declined"] * 9])
+    model = Model({Write: lambda ask: lost(next(codes))})
+    assert unfit(model, different(3)).code == "cut-short"
+    assert [call[0] for call in model.calls] == different(3)[:5], "different prompts first, and a few in all"
+
+
+def test_an_author_that_is_busy_is_waited_for_once():
+    model = Model({}, failures=lambda asks: CallFailed("http-503", "busy", status=503, retriable=True))
+    assert unfit(model, different(3)).failure.code == "http-503"
+    assert len(model.calls) == TRIES + 4
+
+
+@pytest.mark.parametrize("code", ["auth", "quota", "connect", "tls"])
+def test_an_author_that_no_prompt_would_move_is_asked_once(code):
+    model = Model({Write: str}, failures=lambda asks: CallFailed(code, "no", retriable=False))
+    assert unfit(model, different(3)).failure.code == code
+    assert len(model.calls) == 1
 
 
 # ---------------------------------------------------------------------------- over HTTP

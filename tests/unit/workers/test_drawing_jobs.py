@@ -207,6 +207,18 @@ def test_a_job_that_was_interrupted_draws_nothing_again(workplace, services, mon
     assert kept(workplace) == []
 
 
+def test_what_was_drawn_for_a_rating_that_fails_is_kept(workplace, services, monkeypatch):
+    def fails(*_: Any, **__: Any) -> None:
+        raise ValueError("it broke")
+
+    monkeypatch.setattr("workers.run_job.rating_document", fails)
+    job = done(workplace, order(viewer(services, "even-viewer"), painter(services)))
+    assert (job.status, job.error["code"]) == ("failed", "internal_error")
+    (corpus,) = kept(workplace)
+    with workplace.database.read() as c:
+        assert Counter(item.term for item in corpus_items.every(c, corpus.id)) == dict.fromkeys(TERMS, 5)
+
+
 @pytest.mark.parametrize(("author", "why"), [("linking-painter", "image-elsewhere"), ("scribbler", "not-an-image")])
 def test_an_author_that_gives_no_pictures_is_refused_before_anything_is_asked(workplace, services, author, why):
     job = done(workplace, order(viewer(services, "even-viewer"), painter(services, author)))

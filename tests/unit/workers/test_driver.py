@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from assay.experiment import Session, generator
-from assay.model import Finding, Probe, Reply, Translate
-from workers.driver import Answered, Driver, TargetRefused, TargetUnavailable
+from assay.model import Finding, Probe, Reply, Translate, Write
+from workers.driver import Answered, Called, Driver, TargetRefused, TargetUnavailable
 from workers.egress import CallFailed
+from workers.lane import Lane
 from workers.pacing import Breaker, Budget, Pace, Patience
 from workers.targets.adapter import Limits
+from workers.targets.roles import Roles
+from workers.traffic import TrafficHere
 
 FINDING = Finding("test", "gender", (), 0.95, 0.1)
 
@@ -284,3 +287,92 @@ def test_asking_waits_for_a_ledger_that_stalls():
     assert 50 <= asked <= 50 + 10 + 2 * 4
     assert len(target.calls) == 400
     assert {each.observation.probe.unit for each in ledger.answers} == {f"u{i}" for i in range(400)}
+
+
+# ---------------------------------------------------------------------------- with an author
+def made_and_asked(n: int) -> list[list[Probe]]:
+    """Batches that are for the author and for the rated service by turns, and one that is for both."""
+    made = [Probe(f"w{i}", Write(f"prompt {i}", i)) for i in range(n)]
+    asked = probes(n)
+    both = [each for pair in zip(made[2:], asked[2:], strict=True) for each in pair]
+    return [made[:2], asked[:2], both]
+
+
+@dataclass
+class Writer(Target):
+    """Writes, and calls each in its own call."""
+
+    async def answer(self, asks, *, idempotency_key=None):
+        await super().answer([Translate(each.prompt, "en", "es") for each in asks], idempotency_key=idempotency_key)
+        return [Reply("a text")] * len(asks)
+
+
+def with_author(rated: Target, author: Target, lanes: tuple[str, str], traffic: TrafficHere, job="job_1", **more):
+    limits = Limits(concurrency=1, timeout_s=20)
+    lane, way = (
+        Lane(name, who, limits, generator(1), traffic) for name, who in zip(lanes, (job, f"{job}:author"), strict=True)
+    )
+    called = Called(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
+    return Driver(
+        Roles(rated, author), limits, Budget(1000), Ledger(), job, generator(0), lane=lane, author=called, **more
+    )
+
+
+async def within(seconds: float, *runs):
+    async with asyncio.timeout(seconds):
+        return await asyncio.gather(*runs)
+
+
+def test_a_job_whose_author_has_the_same_address_waits_for_no_place_that_it_holds_itself():
+    traffic, service = TrafficHere(), Target(pause_s=0.01)
+    author = Writer(pause_s=0.01)
+    session, seen = ask(*made_and_asked(6))
+    asyncio.run(within(5, with_author(service, author, ("one", "one"), traffic).run(session)))
+    assert (len(author.calls), len(service.calls)) == (6, 6)
+    assert all(reply.ok for batch in seen for reply in batch)
+
+
+def test_jobs_that_are_each_others_authors_do_not_wait_for_each_other_in_a_ring():
+    traffic = TrafficHere()
+
+    def job(name: str, lanes: tuple[str, str]):
+        return with_author(Target(pause_s=0.01), Writer(pause_s=0.01), lanes, traffic, name).run(
+            ask(*made_and_asked(8))[0]
+        )
+
+    async def both():
+        return await within(20, job("job_1", ("one", "two")), job("job_2", ("two", "one")))
+
+    assert asyncio.run(both()) == [FINDING, FINDING]
+
+
+def test_what_an_author_loses_is_counted_as_its_own_and_named_by_its_own_way():
+    def ill(call: int, asks: object) -> None:
+        raise CallFailed("http-503", "ill", retriable=True)
+
+    told: dict[str, list[str]] = {"rated": [], "author": []}
+    session, _ = ask(*made_and_asked(6))
+    made = with_author(
+        Target(),
+        Writer(behave=ill),
+        ("one", "two"),
+        TrafficHere(),
+        patience=Patience(1),
+        on_call=lambda outcome, seconds: told["rated"].append(outcome),
+        on_author=lambda outcome, seconds: told["author"].append(outcome),
+    )
+    with pytest.raises(TargetUnavailable, match="author") as lost:
+        asyncio.run(made.run(session))
+    assert lost.value.lane.name == "two"
+    assert told == {"rated": ["answered"] * 2, "author": ["http-503"] * 3}
+
+
+def test_what_the_rated_service_loses_is_not_its_authors():
+    def ill(call: int, asks: object) -> None:
+        raise CallFailed("http-503", "ill", retriable=True)
+
+    session, _ = ask(probes(30))
+    made = with_author(Target(behave=ill), Writer(), ("one", "two"), TrafficHere(), patience=Patience(1))
+    with pytest.raises(TargetUnavailable) as lost:
+        asyncio.run(made.run(session))
+    assert lost.value.lane.name == "one"

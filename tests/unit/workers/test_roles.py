@@ -6,11 +6,8 @@ import asyncio
 
 import pytest
 
-from assay.experiment import generator
 from assay.model import Reply, Score, Write
 from workers.egress import CallFailed
-from workers.lane import Lane
-from workers.targets.adapter import Limits
 from workers.targets.roles import Roles, hosts_of
 
 
@@ -37,7 +34,7 @@ class Remembering:
 
 def roles(author=None):
     rated, author = Remembering("rated"), author or Remembering("written")
-    return Roles(rated, author, Lane("author", "job", Limits(), generator(0))), rated, author
+    return Roles(rated, author), rated, author
 
 
 def test_each_is_asked_what_is_meant_for_it():

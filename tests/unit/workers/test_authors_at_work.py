@@ -1,0 +1,572 @@
+"""A job and its author between claim and end: whose limits and rests are whose, and what is kept of what was made."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.catalog.stereotypes import StereotypeWords
+from assay.certificate import digest_of
+from assay.methods import StereotypeScore
+from assay.writing import Writing
+from store import corpora, corpus_items, jobs, specifications, targets
+from store.corpora import NewCorpus, Rules, StoredCorpus
+from store.corpus_items import NewItem
+from store.database import Database
+from store.errors import StoreUnavailable
+from store.ids import new_id
+from store.jobs import Job, NewJob
+from store.secrets import Vault
+from store.settings import Settings
+from store.specification import dump_method
+from store.targets import NewTarget, StoredTarget, descriptor
+from workers import run_job as running
+from workers import writing
+from workers.run_job import StoreLedger, run_job
+from workers.traffic import lane_of
+from workers.workplace import Workplace
+
+WORDS = StereotypeWords(
+    attribute="gender",
+    first="men",
+    second="women",
+    pairs=(("man", "woman"), ("brother", "sister")),
+    first_terms=("plumber", "mason"),
+    second_terms=("secretary", "dietitian"),
+    neutral=("artist", "judge"),
+    telling=("himself", "herself"),
+    name="work",
+)
+METHOD = StereotypeScore(words=(WORDS,), writing=Writing(per_term=4), per_term=4, most_per_term=4)
+SENTENCES = 4 * len(WORDS.roles)
+SECRET = "sk-of-the-new-address-0815"
+
+Misbehave = Callable[[int], tuple[int, Any] | None]
+
+
+@dataclass
+class Engine:
+    """Writes at ``/chat/completions`` and scores at ``/completions``; it remembers every call and fails as told."""
+
+    writes: list[dict[str, Any]] = field(default_factory=list)
+    scores: list[dict[str, Any]] = field(default_factory=list)
+    keys: set[str | None] = field(default_factory=set)
+    at_writing: Misbehave = lambda number: None
+    at_scoring: Misbehave = lambda number: None
+    pause_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._numbers = itertools.count()
+        engine = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                engine.keys.add(self.headers.get("Authorization"))
+                time.sleep(engine.pause_s)
+                status, said = engine.answer(self.path, body)
+                content = json.dumps(said).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.place = f"127.0.0.1:{self._server.server_address[1]}"
+        self.url = f"http://{self.place}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        if path.endswith("/chat/completions"):
+            self.writes.append(body)
+            return self.at_writing(len(self.writes)) or (200, self._written(body))
+        self.scores.append(body)
+        return self.at_scoring(len(self.scores)) or (200, {"choices": [self._scored(body)]})
+
+    def _written(self, body: dict[str, Any]) -> dict[str, Any]:
+        group, term = re.findall(r'"(\w+)"', body["messages"][-1]["content"])[:2]
+        text = f"The {group} met the {term} on day {next(self._numbers)}."
+        return {"choices": [{"index": 0, "message": {"content": text}, "finish_reason": "stop"}]}
+
+    def _scored(self, body: dict[str, Any]) -> dict[str, Any]:
+        prompt = body["prompt"] if isinstance(body["prompt"], str) else body["prompt"][0]
+        if not body.get("echo"):
+            return {"index": 0, "text": " A", "logprobs": None, "finish_reason": "stop"}
+        words = [word if not at else f" {word}" for at, word in enumerate(prompt.split(" "))]
+        told = {"tokens": words, "token_logprobs": [None, *(-0.5 * len(word) for word in words[1:])]}
+        return {"index": 0, "text": prompt, "logprobs": told, "finish_reason": "length"}
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def engine() -> Iterator[Callable[..., Engine]]:
+    """Start engines that fail as told."""
+    made: list[Engine] = []
+
+    def make(**told: Any) -> Engine:
+        made.append(Engine(**told))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def workplace_at(url: str, tmp_path: Path) -> Workplace:
+    settings = Settings(
+        data_dir=tmp_path,
+        database_url=url,
+        egress_allow="127.0.0.0/8",
+        call_attempts=1,
+        breaker_delay_s=30,
+        heartbeat_s=0.25,
+        ledger_replies=5,
+    )
+    return Workplace(Database(url), Vault.from_settings(settings), settings)
+
+
+@pytest.fixture
+def workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Workplace]:
+    made = workplace_at(sqlite_url, tmp_path)
+    yield made
+    made.database.close()
+
+
+def described(url: str, protocol: str, concurrency: int = 2, timeout_s: float = 20) -> dict[str, Any]:
+    about = {"name": protocol, "kind": "language-model", "protocol": protocol, "base_url": url}
+    settings = {"model": "m"} | ({"batch_maximum": 1} if protocol == "openai-completions" else {})
+    return {**about, "settings": settings, "limits": {"concurrency": concurrency, "timeout_s": timeout_s}}
+
+
+def order(target: dict[str, Any], author: dict[str, Any] | None, **more: Any) -> NewJob:
+    experiment = dump_method(METHOD)
+    asked = {
+        "tenant": "default",
+        "kind": "rating",
+        "target_id": None,
+        "target": target,
+        "author": author,
+        "sealed_secret": None,
+        "experiment": experiment,
+        "request_digest": digest_of([experiment, new_id("job")]),
+        "seed": 5,
+        "visibility": "private",
+        "callback_url": None,
+        "max_calls": 10_000,
+        "deadline_s": 600,
+        "expected": METHOD.expected_probes(),
+        "key_id": None,
+    }
+    return NewJob(**{**asked, **more})
+
+
+def rating(rated: Engine, author: Engine, **more: Any) -> NewJob:
+    return order(described(rated.url, "openai-completions"), described(author.url, "openai-chat"), **more)
+
+
+def ordered(workplace: Workplace, author: Engine, **more: Any) -> tuple[NewJob, str]:
+    """Order sentences for a corpus; give the job and the corpus."""
+    rules = Rules("work", 1, "sha256:" + "1" * 64, specifications.dump_words(WORDS))
+    with workplace.database.write() as c:
+        made = corpora.add(c, NewCorpus("default", "Work", "sentences", "en", "gender", rules))
+    asked = {"corpus": made.id, "specification": "work@1", "words": specifications.dump_words(WORDS)}
+    asked |= {"per_term": 4, "family": "nothing-else", "tries": 3, "reuse": False}
+    target = described(author.url, "openai-chat")
+    return order(target, None, kind="writing", experiment=asked, expected=SENTENCES, **more), made.id
+
+
+def add(workplace: Workplace, new: NewJob) -> NewJob:
+    with workplace.database.write() as c:
+        jobs.add(c, new)
+    return new
+
+
+def read(workplace: Workplace, new: NewJob) -> Job:
+    with workplace.database.read() as c:
+        job = jobs.find(c, new.id, None)
+    assert job is not None
+    return job
+
+
+def done(workplace: Workplace, new: NewJob) -> Job:
+    run_job(add(workplace, new).id, workplace, "a worker")
+    return read(workplace, new)
+
+
+def again(workplace: Workplace, new: NewJob) -> Job:
+    """Have a job carried on whose worker was lost."""
+    with workplace.database.write() as c:
+        jobs.release_orphans(c)
+    run_job(new.id, workplace, "another worker")
+    return read(workplace, new)
+
+
+def kept(workplace: Workplace) -> list[StoredCorpus]:
+    with workplace.database.read() as c:
+        return corpora.page(c, "default", limit=9)
+
+
+def texts(workplace: Workplace, corpus_id: str | None = None) -> list[str]:
+    """Read the sentences of the only corpus, or of the one that is named."""
+    if corpus_id is None:
+        (corpus,) = kept(workplace)
+        corpus_id = corpus.id
+    with workplace.database.read() as c:
+        return [str(item.text) for item in corpus_items.every(c, corpus_id)]
+
+
+def after(calls: int, status: int, body: Any = None) -> Misbehave:
+    return lambda number: (status, body or {"error": "no"}) if number > calls else None
+
+
+def rests(workplace: Workplace, engine: Engine) -> float:
+    return asyncio.run(workplace.traffic_here.rests(lane_of("default", engine.url)))
+
+
+def counted(workplace: Workplace, engine: Engine, outcome: str) -> float:
+    labels = {"target": engine.place, "outcome": outcome}
+    return workplace.meter.registry.get_sample_value("assay_target_calls_total", labels) or 0.0
+
+
+# ---------------------------------------------------------------------------- ways
+def test_a_rating_whose_author_is_the_rated_service_waits_for_nobody(workplace, engine):
+    one = engine(pause_s=0.02)
+    target, author = (described(one.url, name, 1, 60) for name in ("openai-completions", "openai-chat"))
+    job = done(workplace, order(target, author))
+    assert job.status == "succeeded", job.error
+    assert job.finished_at - job.started_at < 40_000, "a place that is waited for in vain expires after 66 seconds"
+
+
+def test_an_author_that_fails_lets_its_own_address_rest_and_not_the_rated_one(workplace, engine):
+    rated, author = engine(), engine(at_writing=after(1, 503))
+    job = done(workplace, rating(rated, author))
+    assert (job.status, job.rating_id) == ("queued", None)
+    assert rests(workplace, author) > 20
+    assert rests(workplace, rated) == 0
+
+
+def test_a_rated_service_that_fails_does_not_let_its_author_rest(workplace, engine):
+    rated, author = engine(at_scoring=after(12, 503)), engine()
+    job = done(workplace, rating(rated, author))
+    assert (job.status, job.rating_id) == ("queued", None)
+    assert rests(workplace, rated) > 20
+    assert rests(workplace, author) == 0
+
+
+def test_a_job_waits_for_an_author_that_another_found_failing(workplace, engine):
+    rated, author = engine(), engine()
+    asyncio.run(workplace.traffic_here.rest(lane_of("default", author.url), 20))
+    job = done(workplace, rating(rated, author))
+    assert (job.status, job.attempts_without_progress) == ("queued", 0)
+    assert job.next_run_at > job.heartbeat_at + 15_000
+    assert (rated.scores, author.writes) == ([], [])
+
+
+def test_calls_are_counted_under_whom_they_were_made_to(workplace, engine):
+    rated, author = engine(), engine()
+    job = done(workplace, rating(rated, author))
+    assert job.status == "succeeded", job.error
+    assert counted(workplace, author, "answered") == SENTENCES
+    assert counted(workplace, rated, "answered") == job.calls - SENTENCES
+    spoken = workplace.meter.registry.get_sample_value("assay_target_call_seconds_count", {"protocol": "openai-chat"})
+    assert spoken == SENTENCES
+
+
+# ---------------------------------------------------------------------------- claims
+def stop(*_: Any, **__: Any) -> None:
+    raise StoreUnavailable("unreachable")  # so the worker can tidy up nothing, as if it were killed
+
+
+def test_an_author_whose_work_is_recorded_is_not_paid_for_another_text(workplace, engine, monkeypatch):
+    rated, author = engine(), engine()
+    new = rating(rated, author)
+    with monkeypatch.context() as broken:
+        broken.setattr(running, "_finish", stop)
+        assert done(workplace, new).status == "running"
+    assert len(author.writes) == SENTENCES + 1, "the examination reads one"
+    job = again(workplace, new)
+    assert job.status == "succeeded", job.error
+    assert len(author.writes) == SENTENCES + 1
+
+
+def test_a_job_that_orders_sentences_pays_for_no_other_after_a_crash(workplace, engine, monkeypatch):
+    author = engine()
+    new, into = ordered(workplace, author)
+    with monkeypatch.context() as broken:
+        broken.setattr(writing, "finish", stop)
+        assert done(workplace, new).status == "running"
+    assert len(author.writes) == SENTENCES + 1
+    assert again(workplace, new).status == "succeeded"
+    assert (len(author.writes), len(texts(workplace, into))) == (SENTENCES + 1, SENTENCES)
+
+
+def test_a_job_that_was_cut_in_the_middle_asks_its_author_only_for_the_rest(workplace, engine, monkeypatch):
+    author = engine()
+    new, _ = ordered(workplace, author)
+    record, written = StoreLedger.record, []
+
+    def dies(self: StoreLedger, answers: Any, **more: Any) -> None:
+        if written:
+            stop()
+        written.extend(answers)
+        record(self, answers, **more)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(StoreLedger, "record", dies)
+        done(workplace, new)
+    before = len(author.writes)
+    assert again(workplace, new).status == "succeeded"
+    assert len(author.writes) - before == SENTENCES - len(written)
+
+
+# ---------------------------------------------------------------------------- targets that were changed meanwhile
+def save(workplace: Workplace, about: dict[str, Any], secret: str | None = None) -> StoredTarget:
+    name = new_id("tgt")
+    sealed = workplace.vault.seal(secret, tenant="default", target=name, field="secret") if secret else None
+    with workplace.database.write() as c:
+        return targets.add(c, NewTarget("default", **about, sealed_secret=sealed, id=name))
+
+
+def move(workplace: Workplace, saved: StoredTarget, about: dict[str, Any]) -> None:
+    sealed = workplace.vault.seal(SECRET, tenant="default", target=saved.id, field="secret")
+    with workplace.database.write() as c:
+        assert targets.replace(c, saved.id, "default", NewTarget("default", **about, sealed_secret=sealed))
+
+
+@pytest.mark.parametrize("kind", ["rating", "writing", "probe"])
+def test_a_target_that_was_moved_while_its_job_waited_is_not_called_with_its_new_key(workplace, engine, kind):
+    old, new = engine(), engine()
+    about = described(old.url, "openai-chat" if kind == "writing" else "openai-completions")
+    saved = save(workplace, about, "sk-old-0815")
+    if kind == "writing":
+        waiting, _ = ordered(workplace, old)
+    else:
+        waiting = order(about, described(old.url, "openai-chat") if kind == "rating" else None, kind=kind)
+    waiting = add(workplace, replace(waiting, target=descriptor(saved), target_id=saved.id))
+    move(workplace, saved, {**about, "base_url": new.url})
+    run_job(waiting.id, workplace, "a worker")
+    job = read(workplace, waiting)
+    assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "bad_specification", "target-moved")
+    assert "ask anew" in job.error["detail"]
+    assert saved.id in job.error["detail"]
+    assert (old.keys, new.keys) == (set(), set())
+
+
+def test_an_author_that_was_moved_while_its_job_waited_ends_the_job(workplace, engine):
+    rated, old, new = engine(), engine(), engine()
+    about = described(old.url, "openai-chat")
+    saved = save(workplace, about, "sk-old-0815")
+    waiting = add(workplace, order(described(rated.url, "openai-completions"), {"id": saved.id, **descriptor(saved)}))
+    move(workplace, saved, {**about, "base_url": new.url})
+    run_job(waiting.id, workplace, "a worker")
+    job = read(workplace, waiting)
+    assert (job.status, job.error["reason"]) == ("failed", "target-moved")
+    assert (rated.keys, old.keys, new.keys) == (set(), set(), set())
+
+
+def test_a_new_key_for_the_same_address_is_the_one_that_is_sent(workplace, engine):
+    author = engine()
+    about = described(author.url, "openai-chat")
+    saved = save(workplace, about, "sk-old-0815")
+    waiting, _ = ordered(workplace, author)
+    waiting = add(workplace, replace(waiting, target=descriptor(saved), target_id=saved.id))
+    move(workplace, saved, {**about, "name": "another name"})
+    run_job(waiting.id, workplace, "a worker")
+    assert read(workplace, waiting).status == "succeeded"
+    assert author.keys == {f"Bearer {SECRET}"}
+
+
+def test_a_target_that_was_removed_while_its_job_waited_is_called_without_its_key(workplace, engine):
+    author = engine()
+    saved = save(workplace, described(author.url, "openai-chat"), "sk-old-0815")
+    waiting, _ = ordered(workplace, author)
+    waiting = add(workplace, replace(waiting, target=descriptor(saved), target_id=saved.id))
+    with workplace.database.write() as c:
+        targets.remove(c, saved.id, "default")
+    run_job(waiting.id, workplace, "a worker")
+    assert read(workplace, waiting).status == "succeeded"
+    assert author.keys == {None}
+
+
+# ---------------------------------------------------------------------------- what is kept of jobs that end badly
+QUOTA = {"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}}
+
+
+def test_what_was_written_before_a_quota_was_used_up_is_kept(workplace, engine):
+    job = done(workplace, rating(engine(), author := engine(at_writing=after(13, 429, QUOTA))))
+    assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "target_refused", "quota")
+    assert len(texts(workplace)) == 12, "the examination's is not of the experiment"
+    assert len(author.writes) >= 13
+    assert job.id in kept(workplace)[0].description
+
+
+def test_what_was_written_for_a_service_that_then_refuses_is_kept(workplace, engine):
+    job = done(workplace, rating(engine(at_scoring=after(12, 401)), engine()))
+    assert (job.status, job.error["code"]) == ("failed", "target_refused")
+    assert len(texts(workplace)) == SENTENCES
+
+
+def test_what_was_written_before_a_deadline_is_kept(workplace, engine):
+    job = done(workplace, rating(engine(), engine(pause_s=0.5), deadline_s=5))
+    assert (job.status, job.error["code"]) == ("failed", "deadline_exceeded")
+    assert 0 < len(texts(workplace)) < SENTENCES
+
+
+@pytest.mark.parametrize("kind", ["rating", "writing"])
+def test_what_was_written_before_a_job_was_cancelled_is_kept(workplace, engine, kind):
+    author = engine(pause_s=0.3)
+    new, into = ordered(workplace, author) if kind == "writing" else (rating(engine(), author), None)
+    thread = threading.Thread(target=run_job, args=(add(workplace, new).id, workplace, "here"))
+    thread.start()
+    until = time.monotonic() + 20
+    while read(workplace, new).asked < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    with workplace.database.write() as c:
+        jobs.request_cancel(c, new.id, "default")
+    thread.join(20)
+    job = read(workplace, new)
+    assert (job.status, len(texts(workplace, into))) == ("cancelled", job.asked)
+    assert job.asked >= 2
+
+
+def test_a_job_that_rests_and_is_cancelled_meanwhile_keeps_what_was_written(workplace, engine):
+    author = engine()
+    new = rating(engine(), author)
+
+    def ill(number: int) -> tuple[int, Any] | None:
+        if number <= 9:
+            return None
+        with workplace.database.write() as c:  # the next heartbeat is too late to tell
+            jobs.request_cancel(c, new.id, "default")
+        return 503, {}
+
+    author.at_writing = ill
+    workplace.settings = workplace.settings.model_copy(update={"heartbeat_s": 20})
+    assert done(workplace, new).status == "cancelled"
+    assert len(texts(workplace)) == 8
+
+
+def test_what_was_ordered_before_a_quota_was_used_up_is_in_its_corpus(workplace, engine):
+    new, into = ordered(workplace, engine(at_writing=after(13, 429, QUOTA)))
+    job = done(workplace, new)
+    assert (job.status, job.error["reason"]) == ("failed", "quota")
+    assert len(texts(workplace, into)) == 12
+    with workplace.database.read() as c:
+        items = corpus_items.every(c, into)
+    assert {item.provenance["job"] for item in items} == {job.id}
+    assert Counter(item.source for item in items) == {"written": 12}
+    assert all(item.provenance["prompt"] and item.counterpart for item in items)
+
+
+def test_what_was_ordered_for_a_corpus_that_is_gone_hinders_no_end(workplace, engine):
+    author = engine()
+    new, into = ordered(workplace, author)
+
+    def gone(number: int) -> tuple[int, Any] | None:
+        if number <= 5:
+            return None
+        with workplace.database.write() as c:
+            corpora.remove(c, into, "default")
+        return 429, QUOTA
+
+    author.at_writing = gone
+    job = done(workplace, new)
+    assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
+
+
+@pytest.mark.parametrize("broken", ["glean", "keep_gleaned"])
+def test_what_cannot_be_kept_hinders_no_end(workplace, engine, monkeypatch, broken):
+    def breaks(*_: Any) -> None:
+        raise ValueError("it broke")
+
+    monkeypatch.setattr(writing, broken, breaks)
+    job = done(workplace, rating(engine(), engine(at_writing=after(13, 429, QUOTA))))
+    assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
+
+
+def test_a_stolen_job_leaves_nothing_in_a_corpus(workplace, engine):
+    author = engine()
+    new = rating(engine(), author)
+
+    def stolen(number: int) -> tuple[int, Any] | None:
+        if number == 13:
+            with workplace.database.write() as c:
+                jobs.release_orphans(c)
+                jobs.claim(c, new.id, "the thief", 60)
+        return (429, QUOTA) if number >= 13 else None
+
+    author.at_writing = stolen
+    workplace.settings = workplace.settings.model_copy(update={"heartbeat_s": 20})
+    job = done(workplace, new)
+    assert (job.status, job.lease_owner, kept(workplace)) == ("running", "the thief", [])
+
+
+# ---------------------------------------------------------------------------- room
+@pytest.fixture
+def shared_workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+    made = workplace_at(database_url, tmp_path)
+    yield made
+    made.database.close()
+
+
+def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threading.Thread:
+    """Begin to fill a corpus, and let go of it half a second after others may have counted its room."""
+    begun = threading.Event()
+
+    def fill() -> None:
+        with workplace.database.write() as c:
+            corpus_items.add(c, corpus_id, "default", [NewItem(f"The man saw the judge {n}.") for n in range(most)])
+            begun.set()
+            time.sleep(0.5)
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    assert begun.wait(10)
+    return thread
+
+
+@pytest.mark.parametrize("kind", ["rating", "writing"])
+def test_a_corpus_that_is_filled_meanwhile_takes_what_it_can(shared_workplace, engine, monkeypatch, kind):
+    for module in (writing, corpus_items):
+        monkeypatch.setattr(module, "MOST_ITEMS", 10)
+    workplace, author = shared_workplace, engine()
+    new, into = ordered(workplace, author)
+    if kind == "rating":
+        new = rating(engine(), author, experiment=dump_method(replace(METHOD, corpus=f"{into}@1")))
+    threads = []
+    ends = writing.finish if kind == "writing" else writing.keep_gleaned
+    name = "finish" if kind == "writing" else "keep_gleaned"
+
+    def with_others(*given: Any) -> Any:
+        threads.append(filled_meanwhile(workplace, into, 7))
+        return ends(*given)
+
+    if kind == "writing" or workplace.settings.database_url.startswith("postgres"):  # of SQLite one writes at a time
+        monkeypatch.setattr(writing, name, with_others)
+    job = done(workplace, new)
+    for thread in threads:
+        thread.join()
+    assert job.status == "succeeded", job.error
+    assert len(texts(workplace, into)) == 10
