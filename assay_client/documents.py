@@ -809,10 +809,59 @@ class Job(TypedDict):
     links: dict[str, str]
 
 
+class JobLine(TypedDict):
+    """A job in a list: as the job itself, but without what its experiment holds by the thousand."""
+
+    id: str
+    kind: Literal["rating", "probe", "rerate", "challenge", "writing"]
+    status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    # What it is doing, in a word.
+    stage: str
+    # Questions answered so far.
+    asked: int
+    # Questions a clear case takes; it may grow.
+    expected: int
+    failed_calls: int
+    # Calls made, retries included.
+    calls: int
+    # An estimate; 0 once ended, null while unknown.
+    eta_seconds: int | None
+    # 1 is next; 201 stands for every place after the 200th; null unless queued.
+    queue_position: int | None
+    attempt: int
+    cancel_requested: bool
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    # When a worker last said it is alive.
+    heartbeat_at: str | None
+    deadline_at: str
+    # The target as it was when the job was made, without its secret.
+    target: dict[str, Any]
+    target_id: str | None
+    # The service that writes or draws what the target is asked about; null where nothing is made.
+    author: dict[str, Any] | None
+    # As the job itself shows it, without what `left_out` counts.
+    experiment: dict[str, Any] | None
+    seed: int
+    visibility: Literal["private", "unlisted", "public"]
+    max_calls: int
+    callback_url: str | None
+    rating: RatingLink | None
+    # What a probe, a re-rating or a challenge found, or what was written; null for a rating.
+    result: Any
+    # Why it failed: a problem document.
+    error: dict[str, Any] | None
+    links: dict[str, str]
+    # What of `experiment` only the job itself shows, and how many entries that has: `{"sentences": 10000}`.
+    # Whatever has more than 100 is left out.
+    left_out: dict[str, int]
+
+
 class JobList(TypedDict):
     """One page of jobs, newest first."""
 
-    items: list[Job]
+    items: list[JobLine]
     next_cursor: str | None
 
 
@@ -1421,7 +1470,8 @@ class RatingLink(TypedDict):
 class RatingList(TypedDict):
     """One page of ratings, newest first."""
 
-    # Rating documents, as `GET /v1/ratings/{id}` gives them.
+    # Rating documents, as `GET /v1/ratings/{id}` gives them, but for what an `experiment` holds more than 100
+    # of: that is left out, and counted in `left_out` by its name.
     items: list[dict[str, Any]]
     next_cursor: str | None
 

@@ -45,6 +45,7 @@ from assay_client.documents import (
     ItemList,
     ItemsRequest,
     Job,
+    JobLine,
     JobList,
     Jwks,
     KeptItems,
@@ -144,7 +145,7 @@ class Operations(ABC):
         status: Literal["queued", "running", "succeeded", "failed", "cancelled"] | None = None,
         target_url: str | None = None,
     ) -> JobList:
-        """List your jobs, newest first.
+        """List your jobs, newest first, each without what its experiment holds by the thousand (`left_out`).
 
         Parameters
         ----------
@@ -164,7 +165,7 @@ class Operations(ABC):
         cursor: str | None = None,
         status: Literal["queued", "running", "succeeded", "failed", "cancelled"] | None = None,
         target_url: str | None = None,
-    ) -> Iterator[Job]:
+    ) -> Iterator[JobLine]:
         """Give every item, page after page, of `list_jobs`."""
         return self._pages(calls.list_jobs(limit=limit, cursor=cursor, status=status, target_url=target_url))
 

@@ -219,6 +219,25 @@ def keep_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]
     return corpus_items.add(c, corpus_id, tenant, [one.item for one in new])
 
 
+def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemChange) -> StoredItem | None:
+    """Edit an item as it stands once nobody else can change it, so that no edit undoes another's.
+
+    ``None`` where the tenant has no such item.
+
+    Raises
+    ------
+    SpecificationError
+        If the sentence breaks the rules of its corpus, or a picture is given a text.
+    ItemTaken
+        If the sentence is in the corpus already, as another item.
+    """
+    corpus = corpora.lock(c, corpus_id, tenant)
+    old = None if corpus is None else corpus_items.find(c, corpus_id, item_id)
+    if corpus is None or old is None:
+        return None
+    return corpus_items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
+
+
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:
     """Make the item that an edit leads to.
 

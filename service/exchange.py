@@ -20,6 +20,7 @@ from service.express import ROUTE, Express
 from service.meter import Meter
 from service.problems import Problem, respond
 from service.status import Status
+from store.formats.image import MOST_BYTES
 from store.ids import new_id
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -28,7 +29,7 @@ UPLOADS = "/v1/uploads"
 """Where files are sent."""
 
 _PICTURES = re.compile(r"/v1/corpora/[^/]+/images")
-"""Where pictures are sent, one at a time."""
+"""Where pictures are sent, one at a time. Each is gathered in memory, and so bounded as a picture is."""
 
 STANDING_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 """What every response says."""
@@ -87,7 +88,7 @@ class Exchange:
         self._meter.answered("GET", ROUTE, 200, time.perf_counter() - began)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        limit = self._max_upload_bytes if is_upload(scope["method"], scope["path"]) else self._max_body_bytes
+        limit = self._limit(scope["method"], scope["path"])
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
             response: Response = respond(Request(scope), too_large(limit))
@@ -97,6 +98,14 @@ class Exchange:
             await self._app(scope, _bounded(receive, limit), answer.send)
             return
         await response(scope, receive, answer.send)
+
+    def _limit(self, method: str, path: str) -> int:
+        """Say how many bytes a body may have: files may have more, those most that go to disk as they come."""
+        if method == "POST" and path == UPLOADS:
+            return self._max_upload_bytes
+        if method == "POST" and _PICTURES.fullmatch(path) is not None:
+            return min(self._max_upload_bytes, MOST_BYTES)
+        return self._max_body_bytes
 
 
 class _Answer:
@@ -121,11 +130,6 @@ class _Answer:
             message = {"type": "http.response.body", "body": b"", "more_body": False}
             self._ended = True
         await self._send(message)
-
-
-def is_upload(method: str, path: str) -> bool:
-    """Whether a request brings a file, whose bytes are not gathered in memory and so may be more."""
-    return method == "POST" and (path == UPLOADS or _PICTURES.fullmatch(path) is not None)
 
 
 def too_large(limit: int) -> Problem:

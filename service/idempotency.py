@@ -59,10 +59,12 @@ class Sent:
 
 
 async def sent(request: Request, idempotency_key: IdempotencyKey = None) -> Sent:
-    """Read the header and the payload it stands for."""
+    """Read the header and the payload it stands for: the body, and the query where there is one."""
     where = f"{request.method} {request.url.path}"
-    digest = hashlib.sha256(await request.body()).hexdigest()
-    return Sent(where, idempotency_key, digest, service_of(request).settings.idempotency_h)
+    payload = hashlib.sha256(await request.body())
+    if query := request.scope["query_string"]:  # without one the digest is the body's, as keys in use know it
+        payload.update(b"?" + query)
+    return Sent(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
 
 
 Repeat = Annotated[Sent, Depends(sent)]

@@ -6,15 +6,16 @@ because each of its writes first locks the row under its fence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, case, func, select
 
 from store.clock import now_ms
 from store.errors import LeaseLost
 from store.events import append
 from store.job import Job, changed, claimable, end_cancelled, job_from
 from store.schema import jobs
+from store.secrets import sealed_from
 
 ENDED = ("succeeded", "failed", "cancelled")
 
@@ -90,8 +91,18 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
     return Claim(job, job.fence, owner)
 
 
+CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "author", "experiment"})
+"""Columns that a write of a run reads. What was asked for never changes, is known from the claim, and may be large."""
+
+
+def as_it_stands(claim: Claim, row: RowMapping) -> Job:
+    """Bring the claimed job up to date with the `CHANGING` columns of its row."""
+    fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
+    return replace(claim.job, sealed_secret=sealed_from(row), **fields)
+
+
 _HOLD = (
-    select(jobs)
+    select(*CHANGING)
     .where(jobs.c.id == bindparam("held"), jobs.c.status == "running", jobs.c.fence == bindparam("under"))
     .with_for_update(key_share=True)
 )
@@ -110,7 +121,7 @@ def hold(c: Connection, claim: Claim) -> Job:
     row = c.execute(_HOLD, {"held": claim.job.id, "under": claim.fence}).mappings().one_or_none()
     if row is None:
         raise LeaseLost(claim.job.id, claim.fence)
-    return job_from(row)
+    return as_it_stands(claim, row)
 
 
 def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:

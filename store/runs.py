@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from store import observations, ratings
 from store.events import append
 from store.expiry import announce_change
-from store.job import Job, changed, end, end_cancelled, job_from
-from store.leases import Claim, hold
+from store.job import Job, changed, end, end_cancelled
+from store.leases import CHANGING, Claim, as_it_stands, hold
 from store.observations import LedgerEntry
 from store.outbox import announce
 from store.ratings import NewRating
@@ -58,9 +58,9 @@ def record(
     }
     barren = 0 if added.new else job.attempts_without_progress
     row = changed(**progress, observed=job.observed + added.new, attempts_without_progress=barren)
-    recorded = c.execute(row.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
+    recorded = c.execute(row.where(jobs.c.id == job.id).returning(*CHANGING)).mappings().one()
     append(c, job.id, "progress", progress, fence=claim.fence)
-    return job_from(recorded)
+    return as_it_stands(claim, recorded)
 
 
 def stage(c: Connection, claim: Claim, stage: str) -> None:

@@ -14,7 +14,7 @@ from assay.reports.view import RESIDUALS
 ORDER: tuple[str, ...] = (
     *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "probabilities"),
     *("method", "attribute", "confidence", "delta", "experiment"),
-    *("kind", "protocol", "url", "settings", "target"),
+    *("kind", "protocol", "url", "settings", "target", "author", "hosts"),
     *("language", "language_name", "template", "role", "asked", "middle", "returned", "read", "text", "facts"),
     *("estimate", "low", "high", "level", "step_1", "step_2", "content"),
     *("from", "to", "shift", "effect", "word", "group", "role", "share", "pse", "jnd", "jnd_75", "why"),

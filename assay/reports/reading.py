@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from assay.explain import codes, explain
@@ -37,6 +38,12 @@ from assay.reports.view import (
     Withdrawal,
     effect_titles,
 )
+
+MOST_LISTED = 60
+"""Entries of a list, or of an object, that a line tells one by one; the JSON has all."""
+
+FEW = 5
+"""Entries that a line tells of a longer one, beside how many there are."""
 
 
 def read(document: Mapping[str, Any]) -> RatingView:
@@ -257,15 +264,27 @@ def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
         "Seed": document.get("seed"),
         "Calls made": document.get("calls"),
         **asked,
+        "Author": _named(parts.mapping(document, "author")),
+        "Hosts asked": parts.texts(document, "hosts"),
         "Evidence digest": document.get("evidence_digest"),
         "Visibility": document.get("visibility"),
     }
     return {visible(label): shown for label, value in written.items() if (shown := _shown(value)) is not None}
 
 
+def _named(service: Mapping[str, Any]) -> str | None:
+    """Name a service with its address, as far as either is known."""
+    name, url = parts.text(service, "name"), parts.text(service, "url")
+    return f"{name} ({url})" if name and url else name or url
+
+
 def _facts(part: Mapping[str, Any]) -> Mapping[str, str]:
     """Read an object of any shape as labelled texts."""
-    return {visible(str(key)): shown for key, value in part.items() if (shown := _shown(value)) is not None}
+    return dict(_lines(part))
+
+
+def _lines(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    return ((visible(str(key)), shown) for key, value in part.items() if (shown := _shown(value)) is not None)
 
 
 def _leaves(part: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -285,7 +304,15 @@ def _shown(value: Any) -> str | None:
     if isinstance(value, float):
         return f"{value:g}" if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {shown}" for key, shown in _facts(value).items()) or None
+        return _joined("; ", (f"{key}: {shown}" for key, shown in _lines(value)), len(value))
     if isinstance(value, list | tuple):
-        return ", ".join(shown for one in value if (shown := _shown(one)) is not None) or None
+        return _joined(", ", (shown for one in value if (shown := _shown(one)) is not None), len(value))
     return None if value is None else visible(str(value)) or None
+
+
+def _joined(mark: str, written: Iterable[str], size: int) -> str | None:
+    """Join what is written of something; where that is too much for a line, say how much and tell the first of it."""
+    if size <= MOST_LISTED:
+        return mark.join(written) or None
+    few = mark.join(islice(written, FEW))
+    return f"{size:,} in all, the first: {few}{mark}…" if few else None

@@ -13,7 +13,7 @@ from service.conditional import IfMatch, must_match, none_match
 from service.context import Here, Service
 from service.corpora import (
     checked_sentences,
-    edited,
+    edit_item,
     keep_pictures,
     new_corpus,
     read_picture,
@@ -224,12 +224,8 @@ async def change_item(
     caller: Writer,
 ) -> Response:
     """Edit a sentence, or say what a picture shows. The provenance stays, and `edited_from` tells what it was."""
-    old = await here.database.read(corpus_items.find, row.id, item_id)
-    if old is None:
-        raise not_found("item of this corpus", item_id)
     with located():
-        new = edited(row, old, body)
-    changed = await here.database.write(corpus_items.edit, row.id, caller.tenant, item_id, new)
+        changed = await here.database.write(edit_item, row.id, caller.tenant, item_id, body)
     if changed is None:
         raise not_found("item of this corpus", item_id)
     return json_response(ItemView.of(changed))

@@ -26,6 +26,7 @@ from service.problems import base_url, not_found
 from service.records import ledger_csv, ledger_jsonl
 from service.schemas.jobs import (
     EventView,
+    JobLine,
     JobList,
     JobView,
     ObservationList,
@@ -78,11 +79,11 @@ async def request_rating(
 async def list_jobs(
     request: Request, response: Response, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]
 ) -> Response:
-    """List your jobs, newest first."""
+    """List your jobs, newest first, each without what its experiment holds by the thousand (`left_out`)."""
     before = query.before("jobs")
     page, found = await here.database.read(_page, caller.tenant, query, before)
     now_s, base = here.clock(), base_url(request)
-    views = [JobView.of(job, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
+    views = [JobLine.listed(job, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
     listed = JobList(items=views, next_cursor=link_next(request, response, query, "jobs", page.next_key))
     return json_response(listed, headers=response.headers)
 

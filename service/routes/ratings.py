@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 import assay
+from service.abridged import listed
 from service.auth import PublicReader
 from service.beside import Beside, beside
 from service.comparing import compared
@@ -37,9 +38,9 @@ async def list_ratings(
     rows = await here.database.read(ratings.page, caller.tenant, **wanted, before=before, limit=query.limit + 1)
     page = Page.of(rows, query.limit, lambda rating: (rating.created_at, rating.id))
     asides = await here.database.read(beside, page.rows, here.methodologies.next)
-    items = [asides[rating.id].shown_with(rating.shown) for rating in page.rows]
-    listed = RatingList(items=items, next_cursor=link_next(request, response, query, "ratings", page.next_key))
-    return json_response(listed, headers=response.headers)
+    items = [listed(asides[rating.id].shown_with(rating.shown)) for rating in page.rows]
+    answer = RatingList(items=items, next_cursor=link_next(request, response, query, "ratings", page.next_key))
+    return json_response(answer, headers=response.headers)
 
 
 class LatestQuery(BaseModel):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag
 
+from service.abridged import abridge
 from service.schemas.targets import TargetDescription, TargetReference
 from service.schemas.values import MAX_SEED, Asked, Instant, Told, Url, Visibility, instant, maybe_instant
 from store.jobs import Event, Job
@@ -154,10 +156,29 @@ class JobView(Told):
         )
 
 
+class JobLine(JobView):
+    """A job in a list: as the job itself, but without what its experiment holds by the thousand."""
+
+    experiment: dict[str, Any] | None
+    """As the job itself shows it, without what `left_out` counts."""
+    left_out: dict[str, int]
+    """What of `experiment` only the job itself shows, and how many entries that has: `{"sentences": 10000}`. Whatever
+    has more than 100 is left out."""
+
+    @classmethod
+    def listed(cls, job: Job, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
+        """Show a job in a list; see `JobView.of`."""
+        if job.experiment is None:
+            return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
+        short = abridge(job.experiment)
+        view = JobView.of(replace(job, experiment=short.experiment), base=base, now_s=now_s, rating=rating)
+        return cls(**dict(view), left_out=short.left_out)
+
+
 class JobList(Told):
     """One page of jobs, newest first."""
 
-    items: list[JobView]
+    items: list[JobLine]
     next_cursor: str | None
 
 

@@ -124,7 +124,8 @@ class RatingList(Told):
     """One page of ratings, newest first."""
 
     items: list[dict[str, Any]]
-    """Rating documents, as `GET /v1/ratings/{id}` gives them."""
+    """Rating documents, as `GET /v1/ratings/{id}` gives them, but for what an `experiment` holds more than 100 of: that
+    is left out, and counted in `left_out` by its name."""
     next_cursor: str | None
 
 

@@ -40,3 +40,9 @@ def test_what_cannot_be_seen_is_escaped_and_comes_back(poisoned):
     written = render("json", document)
     assert not any(hidden in written for hidden in "\u202e\x00\x1b\ud800")
     assert json.loads(written) == document
+
+
+def test_the_author_and_the_hosts_stand_beside_the_target(sample):
+    document = sample("undeclared") | {"author": {"name": "Quill"}, "hosts": ["quill.example"]}
+    keys = list(json.loads(render("json", document)))
+    assert keys[keys.index("target") :][:3] == ["target", "author", "hosts"]

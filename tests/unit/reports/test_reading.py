@@ -61,3 +61,31 @@ def test_hidden_characters_become_visible_and_honest_ones_stay():
 
 def test_a_terminal_gives_wide_characters_two_columns():
     assert [width(text) for text in ("abc", "日本", "e\u0301", "می\u200cخ")] == [3, 4, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("author", "shown"),
+    [
+        ({"name": "Quill", "url": "https://quill.example"}, "Quill (https://quill.example)"),
+        ({"name": "Quill", "url": None}, "Quill"),
+        ({"url": "https://quill.example"}, "https://quill.example"),
+        ({}, None),
+        ("Quill", None),
+        (None, None),
+    ],
+)
+def test_an_author_is_named_with_the_address_it_has(author, shown):
+    assert read({"author": author}).provenance.get("Author") == shown
+
+
+@pytest.mark.parametrize(
+    ("languages", "shown"),
+    [
+        ([str(n) for n in range(60)], ", ".join(map(str, range(60)))),
+        ([str(n) for n in range(61)], "61 in all, the first: 0, 1, 2, 3, 4, …"),
+        ({str(n): n for n in range(61)}, "61 in all, the first: 0: 0; 1: 1; 2: 2; 3: 3; 4: 4; …"),
+        ([None] * 61, None),
+    ],
+)
+def test_a_line_tells_the_first_of_what_is_long(languages, shown):
+    assert read({"experiment": {"languages": languages}}).experiment.get("languages") == shown

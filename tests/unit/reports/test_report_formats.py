@@ -82,3 +82,35 @@ def test_an_entry_point_that_is_no_format_is_refused(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(TypeError, match="must be a Format"):
         installed_formats()
+
+
+AUTHOR = {"name": "Quill", "kind": "language-model", "url": "https://quill.example/v1", "digest": "sha256:0"}
+
+
+@pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
+def test_every_format_for_people_names_the_author_and_the_hosts_that_were_asked(name, sample):
+    document = sample("undeclared") | {"author": AUTHOR, "hosts": ["api.example", "quill.example"]}
+    written = " ".join(render(name, document).replace("│", " ").replace("\\", "").split())
+    for said in ("Author", "Quill (https://quill.example/v1)", "Hosts asked", "api.example, quill.example"):
+        assert said in written
+
+
+@pytest.mark.parametrize("missing", [{}, {"author": None, "hosts": []}])
+@pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
+def test_no_author_and_no_hosts_are_no_rows(name, missing, sample):
+    written = render(name, sample("undeclared") | missing)
+    assert "Author" not in written
+    assert "Hosts asked" not in written
+
+
+@pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
+def test_a_long_list_of_the_experiment_is_told_by_its_length_and_its_first(name, sample):
+    sentences = [{"text": f"Sentence {number}."} for number in range(10_000)]
+    document = sample("undeclared")
+    short = len(render(name, document))
+    document["experiment"] = document["experiment"] | {"sentences": sentences}
+    written = render(name, document)
+    assert "10,000 in all, the first:" in " ".join(written.replace("│", " ").split())
+    assert "Sentence 4" in written
+    assert "Sentence 9999" not in written
+    assert len(written) < short + 2000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import csv
 import io
@@ -12,6 +13,7 @@ import pytest
 from PIL import Image
 
 from service.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS
+from store.formats.image import MOST_BYTES
 
 pytestmark = pytest.mark.anyio
 
@@ -273,6 +275,19 @@ async def test_an_edited_sentence_remembers_what_it_was(client):
     assert (await client.get(f"{URL}/{corpus['id']}")).json()["version"] == 3
 
 
+async def test_two_edits_at_once_do_not_undo_each_other(client, worker):
+    corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
+    item = (await added(client, corpus, ONE)).json()["items"][0]
+    here = f"{URL}/{corpus['id']}/items/{item['id']}"
+    changes = {"group_term": "woman", "attribute_term": "receptionist"}
+    with worker.database.write():  # both have been read before either is written
+        edits = [asyncio.create_task(client.patch(here, json={name: term})) for name, term in changes.items()]
+        await asyncio.sleep(0.2)
+    assert [(await edit).status_code for edit in edits] == [200, 200]
+    (kept,) = (await client.get(f"{URL}/{corpus['id']}/items")).json()["items"]
+    assert {name: kept[name] for name in changes} == changes
+
+
 async def test_a_sentence_cannot_become_another_one_of_its_corpus(client):
     corpus = await begun(client)
     first, second = (await added(client, corpus, ONE, OTHER)).json()["items"]
@@ -409,3 +424,22 @@ async def test_a_picture_may_be_larger_than_other_requests_and_still_has_a_limit
     assert sent.status_code == 201
     large = await client.post(f"{URL}/{corpus['id']}/images", params={"term": "nurse"}, content=b"x" * 100_001)
     assert large.status_code == 413
+
+
+async def test_a_picture_has_not_the_room_of_an_upload_because_it_is_gathered_in_memory(client):
+    corpus = await begun(client, IMAGES)
+    here, refusals = f"{URL}/{corpus['id']}/images", []
+    for size in (MOST_BYTES, MOST_BYTES + 1):
+        sent = await client.post(here, params={"term": "nurse"}, content=b"x" * size)
+        refusals.append((sent.status_code, sent.json()["code"]))
+    assert refusals == [(422, "bad-specification"), (413, "body-too-large")]
+
+
+async def test_a_key_stands_for_the_term_of_a_picture_too(client):
+    corpus = await begun(client, IMAGES)
+    here, key = f"{URL}/{corpus['id']}/images", {"Idempotency-Key": "one"}
+    first = await client.post(here, params={"term": "nurse"}, content=png(), headers=key)
+    again = await client.post(here, params={"term": "nurse"}, content=png(), headers=key)
+    assert (again.status_code, again.content) == (201, first.content)
+    other = await client.post(here, params={"term": "doctor"}, content=png(), headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")

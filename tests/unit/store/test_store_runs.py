@@ -1,6 +1,7 @@
 import time
 
 import pytest
+from sqlalchemy import event
 
 from store import jobs, observations, outbox, ratings
 from store.errors import LeaseLost
@@ -61,6 +62,26 @@ def test_recording_counts_distinct_questions_failures_and_calls(database, claime
         progress = [event.data for event in jobs.events(c, job.id, 0) if event.type == "progress"]
         assert progress[-1] == {"stage": "asking again", "asked": 3, "expected": 320, "failed_calls": 1, "calls": 5}
         assert [kept.seq for kept in observations.page(c, job.id, 0, 99)] == [1, 2, 3, 4]
+
+
+def test_what_a_write_of_a_run_reads_is_the_job_as_it_stands(database, claimed, entry):
+    claim = claimed()
+    with database.write() as c:
+        jobs.request_cancel(c, claim.job.id, None)
+        held = jobs.hold(c, claim)
+        assert held == jobs.find(c, claim.job.id, None)
+        assert held.cancel_requested
+        recorded = jobs.record(c, claim, [entry("u1", "hola")], calls=1, expected=300, stage="asking")
+        assert recorded == jobs.find(c, claim.job.id, None)
+
+
+def test_a_write_to_the_ledger_does_not_read_what_was_asked_for(database, claimed, entry):
+    claim, said = claimed(), []
+    with database.write() as c:
+        event.listen(c, "before_cursor_execute", lambda _, __, statement, *___: said.append(statement))
+        jobs.record(c, claim, [entry("u1", "hola")], calls=1, expected=300, stage="asking")
+    assert said
+    assert not [statement for statement in said if "experiment" in statement]
 
 
 def test_a_unit_recorded_again_is_replaced_keeps_its_number_and_is_counted_once(database, claimed, entry):
