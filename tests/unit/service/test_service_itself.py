@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -106,10 +105,8 @@ def operations(document):
     return [one for path in document["paths"].values() for one in path.values()]
 
 
-async def test_the_document_is_made_within_a_second_of_work(app):
-    began = time.thread_time()
-    app.openapi()
-    assert time.thread_time() - began < 1
+async def test_the_document_is_made_once(app):
+    assert app.openapi() is app.openapi()
 
 
 async def test_every_operation_is_named_tagged_summarised_and_can_fail(document):
