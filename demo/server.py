@@ -25,7 +25,7 @@ from demo.protocol import BadOrder, Order, read_json, read_order, refused, spoke
 
 HOST = "127.0.0.1"
 THREAD = "demo-services"
-START_S, STOP_S = 10.0, 5.0
+START_S, STOP_S = 60.0, 5.0
 """How long the server may take to start and to stop (seconds)."""
 
 

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import psycopg
 
-START_S = 30
+START_S = 120
 OPTIONS = {
     "listen_addresses": "",
     "fsync": "off",  # nothing here survives the machine anyway; a killed server still recovers

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-START_S = 30
+START_S = 120
 
 
 def free_port() -> int:

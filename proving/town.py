@@ -30,7 +30,7 @@ SHORT = {
     "ASSAY_MAX_ACTIVE_JOBS": "100000",
     "ASSAY_JOB_RATE": "100000/second",
 }
-READY_S = 90
+READY_S = 240
 _names = itertools.count()
 
 
@@ -123,7 +123,7 @@ class Town:
             time.sleep(0.1)
         raise RuntimeError("no API process answers")
 
-    def finished(self, ids: Sequence[str], seconds: float = 120) -> list[dict[str, Any]]:
+    def finished(self, ids: Sequence[str], seconds: float = 360) -> list[dict[str, Any]]:
         """Wait until all these jobs have ended."""
         until, ended = time.monotonic() + seconds, dict[str, dict[str, Any]]()
         while len(ended) < len(ids):
@@ -138,7 +138,7 @@ class Town:
             time.sleep(0.1)
         return [ended[job_id] for job_id in ids]
 
-    def asked(self, job_id: str, least: int, seconds: float = 60) -> dict[str, Any]:
+    def asked(self, job_id: str, least: int, seconds: float = 240) -> dict[str, Any]:
         """Wait until a job has recorded so many answers."""
         until = time.monotonic() + seconds
         while (job := self.job(job_id))["asked"] < least:

@@ -66,7 +66,7 @@ class Batch:
     ids: list[str]
     expected: list[dict[str, Any]]
 
-    def survived(self, *, seconds: float = 120, chunk: int = CHUNK) -> History:
+    def survived(self, *, seconds: float = 360, chunk: int = CHUNK) -> History:
         """Wait for every job; hold what happened against every promise."""
         ended = self.town.finished(self.ids, seconds)
         assert {job["status"] for job in ended} == {"succeeded"}, [job["error"] for job in ended]

@@ -17,7 +17,7 @@ import pytest
 from cli.client import Agency
 from demo.server import DemoServer
 
-START_S = 60
+START_S = 240
 
 
 def free_port() -> int:
@@ -64,7 +64,7 @@ class Process:
             except subprocess.TimeoutExpired:
                 self.kill()
 
-    def finished(self, job_id: str, seconds: float = 60) -> dict:
+    def finished(self, job_id: str, seconds: float = 240) -> dict:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             job = self.agency.get(f"/v1/jobs/{job_id}")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-PER_TERM, PATIENCE_S = 3, 120
+PER_TERM, PATIENCE_S = 3, 360
 WORDS = {
     "attribute": "gender",
     "first": "man",

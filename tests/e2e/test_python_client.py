@@ -107,7 +107,7 @@ def test_a_suite_is_waited_for(client, services):
         "target": translator(services.url("balancing")), "attributes": ["gender"],
         "methods": ["round-trip"], "languages": ["es", "fr"],
     })  # fmt: skip
-    ended = client.wait_for_suite(suite["id"], timeout_s=120)
+    ended = client.wait_for_suite(suite["id"], timeout_s=360)
     assert [cell["letter"] for row in ended["rows"] for cell in row["cells"]] == ["UCS", "UCS"]
 
 

@@ -161,7 +161,7 @@ def test_a_worker_of_its_own_tells_what_happened(serve, work, environment):
         made = one.agency.post("/v1/webhooks", {"url": f"{url}/hook"})
         job = one.agency.post("/v1/jobs", request("http://127.0.0.1:1", 5) | {"callback_url": f"{url}/callback"})
         one.finished(job["id"], 60)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while len(heard) < 2 and time.monotonic() < deadline:
             time.sleep(0.1)
         receiver.shutdown()

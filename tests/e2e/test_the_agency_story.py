@@ -29,7 +29,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from demo.behaviours import BEHAVIOURS
 from demo.protocol import spoken
 
-PATIENCE_S = 60
+PATIENCE_S = 240
 SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write")
 HEARD = ["job.succeeded", "rating.changed"]
 GENDER = {"attribute": "gender", "method": "round-trip"}

@@ -21,7 +21,7 @@ import pytest
 
 from demo.server import DemoServer
 
-PATIENCE_S = 120
+PATIENCE_S = 360
 PER_TERM, TERMS = 12, 32
 STAGE = {
     "name": "stage-and-workshop",
