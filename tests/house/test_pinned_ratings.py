@@ -53,7 +53,9 @@ def _floats(value: Any) -> Iterator[float]:
     if isinstance(value, Interval):
         yield from _floats(asdict(value))
     elif isinstance(value, dict):
-        for each in value.values():
+        for key, each in value.items():
+            if str(key).replace(".", "", 1).isdigit():  # a tolerance, under which something is told
+                yield float(key)
             yield from _floats(each)
     elif isinstance(value, list | tuple):
         for each in value:

@@ -1,7 +1,7 @@
 """Alternation on services of known effects: the right letter, the right reason, the same every time."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -52,6 +52,15 @@ def test_a_look_before_the_last_ends_it_only_if_it_leaves_a_quarter_of_the_permi
     assert len(early) == 6
     assert {len(one.detail["looks"]) for one in found} > {1}  # some were not clear enough at the first
     assert min(max(asdict(each).values()) for each in early) >= 1 - 0.25 * 0.05
+
+
+def test_the_last_look_may_leave_all_of_the_permitted_doubt():
+    world = text_world(0.0, 0.12, 2, kind="numbers")
+    world = replace(world, method=replace(world.method, stop_early=False))
+    sure = max(asdict(rate(world.rate(2)).probabilities).values())
+    assert 0.6 < sure < 0.999
+    world = replace(world, method=replace(world.method, confidence=sure - 1e-9))
+    assert world.rate(2).components[0].declared
 
 
 def test_a_label_alone_is_enough_to_see_a_strong_shift():
