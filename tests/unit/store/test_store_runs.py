@@ -7,7 +7,7 @@ from store import jobs, observations, outbox, ratings
 from store.errors import LeaseLost
 
 PROBLEM = {"type": "about:blank", "title": "No", "detail": "It broke.", "code": "target_unavailable"}
-SHORT_S = 0.05
+SHORT_S = 0.5
 
 
 def wait_for_expiry():
