@@ -16,10 +16,11 @@ from assay.model import Reason
 from assay.sampling.reading import choose_label, flaw, lost_reason, no_probability, possible, too_few
 from assay.sampling.resemblance import Texts, indicators, words_of
 from assay.statistics.alternation_effects import Profiles
+from assay.statistics.both_sides import SIDES
 from assay.statistics.crossed import LEAST_CLUSTERS
 from assay.statistics.importance import Weights, weigh
 from assay.statistics.inclusion import inclusion
-from assay.statistics.sampling_effects import SIDES, Paired
+from assay.statistics.sampling_effects import Paired
 from assay.statistics.surrogate import DEFENCE, fit_surrogate
 
 Floats = NDArray[np.float64]

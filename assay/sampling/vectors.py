@@ -13,9 +13,9 @@ from assay.cases import Case
 from assay.model import Reason, Reply
 from assay.sampling.reading import choose_label, flaw, lost_reason, no_probability, possible, too_few
 from assay.sampling.resemblance import VectorsHeard, settled
+from assay.statistics.both_sides import SIDES
 from assay.statistics.importance import Weights, weigh
 from assay.statistics.nuts import Sampled
-from assay.statistics.sampling_effects import SIDES
 from assay.statistics.surrogate import DEFENCE, NormalPrior, Surrogate, sample_posterior
 from assay.stimuli import VectorStimuli
 

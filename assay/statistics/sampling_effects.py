@@ -18,16 +18,11 @@ from numpy.typing import NDArray
 from assay.errors import EvidenceError, TooFewObservations
 from assay.model import Interval
 from assay.statistics.alternation_effects import Profiles
+from assay.statistics.both_sides import SIDES, shared_products, shared_sums
 from assay.statistics.crossed import mean_draws
 from assay.statistics.intervals import size_interval
 
 DRAWS = 4000
-
-SWEEPS = 20
-"""Turns of the backfitting; designs here are nearly balanced, so that a few would do."""
-
-SIDES = 2
-"""Sides of the content."""
 
 LEAST = 5
 """Replies that a cell must have."""
@@ -189,11 +184,36 @@ class Paired:
         return np.asarray(self.weight / sums[self.side])
 
     @cached_property
+    def shared(self) -> Floats:
+        """What people and frames do to a profile's yes on both sides alike, shape (profiles,); weighted mean 0.
+
+        Where all profiles count the same they are balanced between the sides, and sums are taken out. Where some were
+        picked because yes is rare, most people or frames never make a yes, and others do in every profile: products.
+        """
+        fit = shared_products if self.picked else shared_sums
+        return fit(self.profiles.outputs.mean(axis=1), self.side, self.parts, self.profiles.clusters)
+
+    @cached_property
+    def picked(self) -> bool:
+        """Whether profiles count differently, because some were likelier to be asked about than others."""
+        return bool(self.weight.min() < self.weight.max())
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean yes of the profiles of each cell, shape (values, 2)."""
+        return np.stack([np.bincount(self.side, self.parts * column, SIDES) for column in self.profiles.outputs.T])
+
+    @cached_property
     def rates(self) -> Floats:
-        """Yes rate of each cell, shape (values, 2)."""
-        return np.stack(
-            [np.bincount(self.side, self.parts * column, SIDES) for column in self.profiles.outputs.T],
-        )
+        """Yes rate of each cell, shape (values, 2).
+
+        All people and frames are written on both sides alike. Of those that were picked one side may have got more, by
+        chance: that part of the difference is known and taken out (difference estimator, Särndal et al. 1992, ch. 6).
+        """
+        if not self.picked:
+            return self.means
+        of_side = np.bincount(self.side, self.parts * self.shared, SIDES)
+        return np.asarray(np.maximum(0.0, self.means - (of_side - of_side.mean())))
 
 
 def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS) -> SamplingEffects:
@@ -226,8 +246,7 @@ def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: 
     values = len(paired.profiles.values)
     priors = (unbiased_prior(values), *tied_priors(values, tie))
     estimates = [deviations_of(paired.rates, prior) for prior in priors]
-    added = _added_on_both_sides(paired)
-    influences = [_influence(paired, prior, estimate, added) for prior, estimate in zip(priors, estimates, strict=True)]
+    influences = [_influence(paired, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
     columns = np.hstack([*influences, *_halves(influences[1:])])
     around = np.hstack([*estimates, *_halves(estimates[1:])])
     drawn = around + mean_draws(columns * len(columns), paired.profiles.clusters, rng, draws)
@@ -266,45 +285,17 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
     return np.asarray(of_value / total - 1 / of_value.shape[-1])
 
 
-def _influence(paired: Paired, prior: Prior, estimate: Floats, added: Floats) -> Floats:
+def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
     """Give how much each profile moves each share, shape (profiles, values); each column sums to 0."""
     outputs, side = paired.profiles.outputs, paired.side
     sides = prior.sides.T[side]  # shape (profiles, values)
-    mean = paired.rates.T[side]
+    mean = paired.means.T[side]
     total = float((paired.rates * prior.sides).sum())
     away = sides * (outputs - mean)
-    both = added - np.bincount(side, paired.parts * added, SIDES)[side]
+    both = paired.shared - np.bincount(side, paired.parts * paired.shared, SIDES)[side]
     own = away - sides * both[:, None]
     numerator = own - own.mean(axis=1, keepdims=True) - away.sum(axis=1, keepdims=True) * estimate
     return np.asarray(paired.parts[:, None] * numerator / total)
-
-
-def _added_on_both_sides(paired: Paired) -> Floats:
-    """Fit what each cluster that is written on both sides adds to its profiles' mean rate, beside their side.
-
-    Weighted least squares by turns (backfitting): profiles that were likelier to be picked count less.
-    """
-    side, weight = paired.side, paired.parts
-    shared = [ids for ids in paired.profiles.clusters.values() if _on_both_sides(ids, side)]
-    left = paired.profiles.outputs.mean(axis=1)
-    added = np.zeros_like(left)
-    for _ in range(SWEEPS if shared else 0):
-        left = left - _means_of(left, side, weight)
-        for ids in shared:
-            part = _means_of(left, ids, weight)
-            left, added = left - part, added + part
-    return np.asarray(added - weight @ added / weight.sum())
-
-
-def _on_both_sides(ids: Whole, side: Whole) -> bool:
-    met = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
-    met[ids, side] = True
-    return bool(met.all())
-
-
-def _means_of(values: Floats, ids: Whole, weight: Floats) -> Floats:
-    """Give each row the weighted mean of its cluster."""
-    return np.asarray((np.bincount(ids, weight * values) / np.bincount(ids, weight))[ids])
 
 
 # ---------------------------------------------------------------------------- inputs of one value each

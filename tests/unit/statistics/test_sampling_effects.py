@@ -75,6 +75,40 @@ def test_what_people_multiply_cancels():
     assert drawn.step_1 == pytest.approx(0.1, abs=1e-9)
 
 
+def rarely(seed, content=0.25):
+    """Pick from a pool in which every third person in every third frame makes a yes, with noise of its own."""
+    draw = rng([seed, 5])
+    person, frame, word = (ids.ravel() for ids in np.meshgrid(*map(np.arange, (30, 6, 20)), indexing="ij"))
+    side = word % 2
+    factor = (
+        draw.uniform(0.5, 1.5, 30)[person] * (person % 3 == 0) * draw.uniform(0.7, 1.3, 6)[frame] * (frame % 3 == 0)
+    )
+    factor = factor * draw.uniform(0.9, 1.1, 20)[word] * draw.uniform(0.7, 1.3, len(person))
+    yes = 0.15 * factor * (1 + 2 * content * np.where(side, 1, -1))
+    taken = np.where(yes > 0, 0.7, 0.1)
+    kept = draw.random(len(yes)) < taken
+    clusters = {"person": person[kept], "frame": frame[kept], "content": word[kept]}
+    profiles = Profiles(np.repeat(yes[kept][:, None], 2, axis=1), ("a", "b"), clusters)
+    return Paired(profiles, side[kept], 1 / taken[kept])
+
+
+def test_where_yes_is_rare_the_estimate_is_as_sure_as_it_says():
+    """The half of tied content is known: a side's share of .75, of which the tie shows .8."""
+    scores, errors = [], []
+    for seed in range(60):
+        half = paired_effects(rarely(seed), 0.9, rng(seed), draws=400).halves[0][:, 0]
+        errors.append(half.std())
+        scores.append((abs(half.mean()) - 0.2) / half.std())
+    assert 0.6 < np.sqrt(np.mean(np.square(scores))) < 1.15
+    assert np.median(errors) < 0.02  # with sums taken out, and the chance of the picking left in, it was .04
+
+
+def test_swapped_sides_change_nothing_where_some_were_picked():
+    one = rarely(3)
+    other = Paired(one.profiles, 1 - one.side, one.weight)
+    assert other.rates == pytest.approx(one.rates[:, ::-1])
+
+
 @pytest.mark.parametrize("values", [2, 3, 6])
 def test_an_effect_of_nothing_does_not_lean_to_biased(values):
     leaning, estimates = [], []

@@ -1,0 +1,101 @@
+"""What people and frames do to a service's answers alike on both sides of the content.
+
+It is no difference between the sides, and left in would pass for uncertainty of it. What is written on both sides is
+seen in who is met there: contents are on one side each, people and frames on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+SIDES = 2
+"""Sides of the content."""
+
+SWEEPS = 20
+"""Turns of the fits; designs here are nearly balanced, so that a few would do."""
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Clusters = Mapping[str, Whole]
+
+
+def shared_sums(values: Floats, side: Whole, weight: Floats, clusters: Clusters) -> Floats:
+    """Fit what each cluster that is written on both sides adds to its rows, beside their side.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        One number for each row.
+    side : ndarray of int, shape (n,)
+        0 or 1.
+    weight : ndarray, shape (n,)
+        How much each row counts.
+    clusters : mapping of str to ndarray of int, shape (n,)
+        By kind, which cluster a row is of.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Weighted mean 0.
+
+    Notes
+    -----
+    Weighted least squares by turns (backfitting).
+    """
+    shared = [ids for ids in clusters.values() if _on_both_sides(ids, side).all()]
+    left, added = values, np.zeros_like(values)
+    for _ in range(SWEEPS if shared else 0):
+        left = left - _means_of(left, side, weight)
+        for ids in shared:
+            part = _means_of(left, ids, weight)
+            left, added = left - part, added + part
+    return np.asarray(added - weight @ added / weight.sum())
+
+
+def shared_products(values: Floats, side: Whole, weight: Floats, clusters: Clusters) -> Floats:
+    """Fit by what factor each cluster that is written on both sides changes its rows, beside their side's.
+
+    Parameters
+    ----------
+    values, side, weight, clusters
+        As for `shared_sums`; values are not negative.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Product of the factors, in the unit of the values; weighted mean 0. A cluster whose values are all 0 has
+        the factor 0, and with it every row, whatever else is in it: no sum of parts could say that.
+
+    Notes
+    -----
+    Iterative proportional fitting (Deming & Stephan 1940). Among rows that were picked a rare cluster may be met on
+    one side only, so that a kind is taken as written on both sides if most of its clusters are met on both.
+    """
+    shared = [ids for ids in clusters.values() if _on_both_sides(ids, side).mean() > 0.5]
+    factor = np.ones_like(values)
+    for _ in range(SWEEPS):
+        for ids in shared:
+            of_side = _ratio(_means_of(values, side, weight), _means_of(factor, side, weight))
+            factor = factor * _ratio(_means_of(values, ids, weight), _means_of(factor * of_side, ids, weight))
+    whole = float(weight @ factor)
+    fitted = factor * (float(weight @ values) / whole) if whole > 0 else np.zeros_like(values)
+    return np.asarray(fitted - weight @ fitted / weight.sum())
+
+
+def _on_both_sides(ids: Whole, side: Whole) -> NDArray[np.bool_]:
+    """Say of each cluster whether it is met on both sides."""
+    met = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
+    met[ids, side] = True
+    return np.asarray(met.all(axis=1))
+
+
+def _means_of(values: Floats, ids: Whole, weight: Floats) -> Floats:
+    """Give each row the weighted mean of its cluster."""
+    return np.asarray((np.bincount(ids, weight * values) / np.bincount(ids, weight))[ids])
+
+
+def _ratio(one: Floats, other: Floats) -> Floats:
+    return np.divide(one, other, out=np.zeros_like(one), where=other > 0)
