@@ -66,8 +66,8 @@ def shared_products(values: Floats, side: Whole, weight: Floats, clusters: Clust
     Returns
     -------
     ndarray, shape (n,)
-        Product of the factors, in the unit of the values; weighted mean 0. A cluster whose values are all 0 has
-        the factor 0, and with it every row, whatever else is in it: no sum of parts could say that.
+        Product of the factors; its weighted mean is 1, or 0 if every value is. A cluster whose values are all 0 has the
+        factor 0, and with it every row, whatever else is in it: no sum of parts could say that.
 
     Notes
     -----
@@ -81,8 +81,7 @@ def shared_products(values: Floats, side: Whole, weight: Floats, clusters: Clust
             of_side = _ratio(_means_of(values, side, weight), _means_of(factor, side, weight))
             factor = factor * _ratio(_means_of(values, ids, weight), _means_of(factor * of_side, ids, weight))
     whole = float(weight @ factor)
-    fitted = factor * (float(weight @ values) / whole) if whole > 0 else np.zeros_like(values)
-    return np.asarray(fitted - weight @ fitted / weight.sum())
+    return np.asarray(factor * (weight.sum() / whole) if whole > 0 else np.zeros_like(values))
 
 
 def _on_both_sides(ids: Whole, side: Whole) -> NDArray[np.bool_]:

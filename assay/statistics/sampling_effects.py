@@ -19,7 +19,7 @@ from assay.errors import EvidenceError, TooFewObservations
 from assay.model import Interval
 from assay.statistics.alternation_effects import Profiles
 from assay.statistics.both_sides import SIDES, shared_products, shared_sums
-from assay.statistics.crossed import mean_draws
+from assay.statistics.crossed import LEAST_CLUSTERS, mean_draws
 from assay.statistics.intervals import size_interval
 
 DRAWS = 4000
@@ -184,19 +184,20 @@ class Paired:
         return np.asarray(self.weight / sums[self.side])
 
     @cached_property
-    def shared(self) -> Floats:
-        """What people and frames do to a profile's yes on both sides alike, shape (profiles,); weighted mean 0.
-
-        Where all profiles count the same they are balanced between the sides, and sums are taken out. Where some were
-        picked because yes is rare, most people or frames never make a yes, and others do in every profile: products.
-        """
-        fit = shared_products if self.picked else shared_sums
-        return fit(self.profiles.outputs.mean(axis=1), self.side, self.parts, self.profiles.clusters)
-
-    @cached_property
     def picked(self) -> bool:
         """Whether profiles count differently, because some were likelier to be asked about than others."""
         return bool(self.weight.min() < self.weight.max())
+
+    @cached_property
+    def shared(self) -> Floats:
+        """What people and frames do to a profile's yes on both sides alike, shape (profiles,).
+
+        Where all profiles count the same they are balanced between the sides: what is added, with mean 0. Where some
+        were picked because yes is rare, most people or frames never make a yes, and others do in every profile: by
+        what they multiply.
+        """
+        fit = shared_products if self.picked else shared_sums
+        return fit(self.profiles.outputs.mean(axis=1), self.side, self.parts, self.profiles.clusters)
 
     @cached_property
     def means(self) -> Floats:
@@ -208,12 +209,48 @@ class Paired:
         """Yes rate of each cell, shape (values, 2).
 
         All people and frames are written on both sides alike. Of those that were picked one side may have got more, by
-        chance: that part of the difference is known and taken out (difference estimator, Särndal et al. 1992, ch. 6).
+        chance, and its rate is divided by as much (ratio estimator, Särndal et al. 1992, chapter 5).
+        """
+        return self.means * self.scale if self.picked else self.means
+
+    @cached_property
+    def scale(self) -> Floats:
+        """What rates of picked profiles are multiplied by, for each side."""
+        of_side = self.shared_of_side
+        return np.asarray(np.divide(of_side.mean(), of_side, out=np.ones(SIDES), where=of_side > 0))
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """How far from what is fitted each profile's yes is, shape (profiles, values): what makes rates uncertain.
+
+        Of picked ones: `rates` are these sums, but for what multiplies all of them and no share.
         """
         if not self.picked:
-            return self.means
-        of_side = np.bincount(self.side, self.parts * self.shared, SIDES)
-        return np.asarray(np.maximum(0.0, self.means - (of_side - of_side.mean())))
+            return np.asarray(self.profiles.outputs - self.means.T[self.side])
+        part = np.divide(
+            self.shared, self.shared_of_side[self.side], out=np.zeros_like(self.shared), where=self.shared > 0
+        )
+        away = self.profiles.outputs - self.means.T[self.side] * part[:, None]
+        return np.asarray(away * self.scale[self.side, None])
+
+    @cached_property
+    def telling(self) -> NDArray[np.bool_]:
+        """Which profiles tell anything: of picked ones not those of people and frames that never make a yes."""
+        return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
+
+    @property
+    def clusters_telling(self) -> Mapping[str, Whole]:
+        """Clusters of the profiles that tell anything, without kinds of which these leave too few."""
+        return {
+            kind: ids[self.telling]
+            for kind, ids in self.profiles.clusters.items()
+            if np.unique(ids[self.telling]).size >= LEAST_CLUSTERS or np.unique(ids).size < LEAST_CLUSTERS
+        }
+
+    @cached_property
+    def shared_of_side(self) -> Floats:
+        """Weighted mean of `shared` on each side, shape (2,)."""
+        return np.asarray(np.bincount(self.side, self.parts * self.shared, SIDES), dtype=float)
 
 
 def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS) -> SamplingEffects:
@@ -240,7 +277,7 @@ def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: 
     Notes
     -----
     A share is a ratio of means; it is drawn through its influence function, one number for each profile, so that
-    what numerator and denominator have in common cancels. What people and frames add to both sides alike is taken
+    what numerator and denominator have in common cancels. What people and frames do to both sides alike is taken
     out first, as for alternation.
     """
     values = len(paired.profiles.values)
@@ -249,7 +286,8 @@ def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: 
     influences = [_influence(paired, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
     columns = np.hstack([*influences, *_halves(influences[1:])])
     around = np.hstack([*estimates, *_halves(estimates[1:])])
-    drawn = around + mean_draws(columns * len(columns), paired.profiles.clusters, rng, draws)
+    told = paired.telling
+    drawn = around + mean_draws(columns[told] * int(told.sum()), paired.clusters_telling, rng, draws)
     each = np.split(drawn, range(values, drawn.shape[1], values), axis=1)
     made = [
         Deviations(prior, estimate, _possible(own))
@@ -287,13 +325,11 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
 
 def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
     """Give how much each profile moves each share, shape (profiles, values); each column sums to 0."""
-    outputs, side = paired.profiles.outputs, paired.side
-    sides = prior.sides.T[side]  # shape (profiles, values)
-    mean = paired.means.T[side]
+    sides = prior.sides.T[paired.side]  # shape (profiles, values)
     total = float((paired.rates * prior.sides).sum())
-    away = sides * (outputs - mean)
-    both = paired.shared - np.bincount(side, paired.parts * paired.shared, SIDES)[side]
-    own = away - sides * both[:, None]
+    own = away = sides * paired.residuals
+    if not paired.picked:
+        own = away - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
     numerator = own - own.mean(axis=1, keepdims=True) - away.sum(axis=1, keepdims=True) * estimate
     return np.asarray(paired.parts[:, None] * numerator / total)
 

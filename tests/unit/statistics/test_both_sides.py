@@ -42,8 +42,7 @@ def test_products_are_found_whatever_was_picked(design, rng):
     factor = of_person[clusters["person"]] * of_frame[clusters["frame"]]
     values, weight = factor * np.where(side, 0.2, 0.1), rng.uniform(1, 5, len(side))
     found = shared_products(values, side, weight, clusters)
-    known = factor * (weight @ values) / (weight @ factor)
-    assert found == pytest.approx(centred(known, weight), abs=1e-9)
+    assert found == pytest.approx(factor * weight.sum() / (weight @ factor), abs=1e-9)
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
@@ -57,7 +56,8 @@ def test_neither_side_is_favoured(design, rng, fit):
 def test_contents_are_on_one_side_and_have_no_part(design, rng, fit):
     side, clusters = design
     values = rng.uniform(0.1, 1, CONTENTS)[clusters["content"]]
-    assert fit(values, side, np.ones(len(side)), {"content": clusters["content"]}) == pytest.approx(0.0)
+    found = fit(values, side, np.ones(len(side)), {"content": clusters["content"]})
+    assert np.ptp(found) == pytest.approx(0.0)
 
 
 def test_a_person_met_on_one_side_only_hides_no_other_from_products(design):
