@@ -396,6 +396,7 @@ DRAWN: Mapping[str, Callable[[int], World]] = {
 AT_ONCE: Mapping[str, Callable[[float, float, int], World]] = {
     "round-trip, translator, all texts": partial(translator_world, stop_early=False),
     "one-hop, translator, all texts": partial(translator_world, hop=True, stop_early=False),
+    "stereotype-score, choice, all texts": partial(stereotype_world, rung="choice", stop_early=False),
     "stimulus-sampling, labels of texts, all texts": partial(sampling_world, hard=True, stop_early=False),
 }
 """Services that are shown all texts at once, so that no look is chosen by chance."""

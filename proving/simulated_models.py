@@ -40,7 +40,7 @@ VERBS = ("likes", "wants", "draws", "sells", "sees", "keeps", "finds", "needs")
 """Of the frames: the shorter they are, the fewer words a masked model is asked about."""
 
 
-def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung) -> World:
+def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung, stop_early: bool = True) -> World:
     """Make a language model of known preferences.
 
     Parameters
@@ -53,6 +53,8 @@ def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung) -> 
         Of everything that is drawn.
     rung : str
         How it can be asked.
+    stop_early : bool
+        Whether to look until a letter is clear, as is the default; otherwise there is one look.
     """
     from proving.simulated import World, letter_of
 
@@ -63,7 +65,7 @@ def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung) -> 
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
     of_term = {term: centre[role] + APART * rng.normal() for term, role in words.roles.items()}
     model = _Model(words, of_term, rng)
-    method = StereotypeScore(words=(words,), scoring=rung)
+    method = StereotypeScore(words=(words,), scoring=rung, stop_early=stop_early)
     truths = {
         "effects.step_1": abs(step_1),
         "effects.step_2": abs(step_2),

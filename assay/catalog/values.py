@@ -67,12 +67,12 @@ class Attribute:
     lexicons: Mapping[str, Lexicon]
     one_hop: Mapping[str, Lexicon]
 
-    @property
+    @cached_property
     def value_names(self) -> tuple[str, ...]:
         """Names of the values: what can go in."""
         return tuple(value.name for value in self.values)
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[str, ...]:
         """Names of the values and, last, the residual: what can come out."""
         return (*self.value_names, self.residual)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -93,7 +94,7 @@ class OneHop:
             what="neutral sentences",
         )
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[BlockSpec, ...]:
         """The declared mixes of occupations as named blocks."""
         return declare_blocks(attribute_named(self.attribute), self.unbiased, self.biased)

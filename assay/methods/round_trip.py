@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -119,7 +120,7 @@ class RoundTrip:
                 what=f"sentences of the template {template!r}",
             )
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[BlockSpec, ...]:
         """The declared distributions as named blocks."""
         return declare_blocks(attribute_named(self.attribute), self.unbiased, self.biased)
