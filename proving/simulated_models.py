@@ -106,6 +106,7 @@ class _Model:
         self._words, self._of_term, self._rng = words, of_term, rng
         self._ahead: dict[str, float] = {}
         self._takes_first: dict[str, bool] = {}
+        self._read: dict[str, Pair] = {}
         self.answers: dict[Rung, Callable[[Ask], Reply]] = {
             "echo": self.score,
             "masked": self.fill,
@@ -139,6 +140,8 @@ class _Model:
         return ahead if text == pair.first else -ahead
 
     def _pair(self, text: str) -> Pair:
-        pair = read(Sentence(text), self._words)
-        assert isinstance(pair, Pair)
-        return pair
+        if text not in self._read:
+            pair = read(Sentence(text), self._words)
+            assert isinstance(pair, Pair)
+            self._read[text] = pair
+        return self._read[text]

@@ -60,7 +60,7 @@ class Sent:
 
 async def sent(request: Request, idempotency_key: IdempotencyKey = None) -> Sent:
     """Read the header and the payload it stands for: the body, and the query where there is one."""
-    where = f"{request.method} {request.url.path}"
+    where = f"{request.method} {request.scope['path']}"
     payload = hashlib.sha256(await request.body())
     if query := request.scope["query_string"]:  # without one the digest is the body's, as keys in use know it
         payload.update(b"?" + query)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import Request
+from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -430,7 +432,18 @@ def kind_named(code: str) -> ProblemKind | None:
 def base_url(request: Request) -> str:
     """Address of this service as its callers see it, without a closing slash."""
     public: str = request.app.state.service.settings.public_url
-    return (public or str(request.base_url)).rstrip("/")
+    if public:
+        return public.rstrip("/")
+    scope, host = request.scope, request.headers.get("host")
+    return _reached_at(scope["scheme"], host, scope.get("server"), scope.get("root_path", ""))
+
+
+@lru_cache(256)
+def _reached_at(scheme: str, host: str | None, server: tuple[str, int] | None, root_path: str) -> str:
+    """Take a request's own word for where it went, as far as that is an address."""
+    headers = [] if host is None else [(b"host", host.encode("latin-1"))]
+    scope = {"scheme": scheme, "headers": headers, "server": server, "path": f"{root_path}/"}
+    return str(URL(scope=scope)).rstrip("/")
 
 
 def type_uri(request: Request, code: str) -> str:

@@ -95,6 +95,7 @@ class Rates:
         self._rest_until, self._meter = 0.0, meter
         self._seen: dict[str, _Seen] = {}
         self._taking: dict[str, _Together] = {}
+        self._looking: dict[str, asyncio.Future[Allowance]] = {}
 
     async def take(self, caller: str) -> Allowance:
         """Use one of the caller's new jobs, if one is left. What is taken in the same moment is counted together."""
@@ -110,7 +111,10 @@ class Rates:
         seen = self._seen.get(caller)
         if seen is not None and seen.until > time.monotonic() and seen.remaining > 1:
             return self._allowance(seen, allowed=True)
-        return (await self._ask(caller, 0))[0]
+        looking = self._looking.get(caller)
+        if looking is None:
+            looking = self._looking[caller] = asyncio.ensure_future(self._look_together(caller))
+        return await asyncio.shield(looking)
 
     async def close(self) -> None:
         """Close the connections to where it is counted."""
@@ -120,6 +124,12 @@ class Rates:
     async def _take_together(self, caller: str) -> list[Allowance]:
         await asyncio.sleep(0)  # others whose job was written by the same statement take in this turn of the loop
         return await self._ask(caller, self._taking.pop(caller).takers)
+
+    async def _look_together(self, caller: str) -> Allowance:
+        try:
+            return (await self._ask(caller, 0))[0]
+        finally:
+            del self._looking[caller]
 
     async def _ask(self, caller: str, takers: int) -> list[Allowance]:
         if self._shared is not None and time.monotonic() >= self._rest_until:
@@ -134,14 +144,14 @@ class Rates:
     async def _count(self, limiter: SlidingWindowCounterRateLimiter, caller: str, takers: int) -> list[Allowance]:
         """Take for so many, or look for one (0 takers)."""
         if takers == 0:
-            return [await self._look(limiter, caller, allowed=await limiter.test(self._item, caller))]
+            return [await self._look(limiter, caller)]
         if not await limiter.hit(self._item, caller, cost=takers):
             # together they want more than is left; one by one, the first get it
             one_by_one = [await limiter.hit(self._item, caller) for _ in range(takers)] if takers > 1 else [False]
-            return [await self._look(limiter, caller, allowed=allowed) for allowed in one_by_one]
+            return [replace(await self._look(limiter, caller), allowed=allowed) for allowed in one_by_one]
         seen = self._seen.get(caller)
         if seen is None or seen.until <= time.monotonic() or seen.remaining <= takers:
-            last = await self._look(limiter, caller, allowed=True)
+            last = replace(await self._look(limiter, caller), allowed=True)
             return [replace(last, remaining=last.remaining + behind) for behind in reversed(range(takers))]
         allowances = []
         for _ in range(takers):
@@ -149,11 +159,12 @@ class Rates:
             allowances.append(self._allowance(seen, allowed=True))
         return allowances
 
-    async def _look(self, limiter: SlidingWindowCounterRateLimiter, caller: str, *, allowed: bool) -> Allowance:
+    async def _look(self, limiter: SlidingWindowCounterRateLimiter, caller: str) -> Allowance:
+        """Look at what is left; it allows one more as long as that is anything."""
         window = await limiter.get_window_stats(self._item, caller)
         seen = _Seen(time.monotonic() + SEEN_FOR_S, max(0, window.remaining), window.reset_time)
         self._see(caller, seen)
-        return self._allowance(seen, allowed=allowed)
+        return self._allowance(seen, allowed=seen.remaining > 0)
 
     def _allowance(self, seen: _Seen, *, allowed: bool) -> Allowance:
         reset_s = max(0, round(seen.reset_time - time.time()))

@@ -1,9 +1,10 @@
 """What is left of a rate: exact for each caller, also where many take in the same moment."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
 import pytest
+from redis import Redis
 
 from service.meter import Meter
 from service.rates import Rates
@@ -74,3 +75,31 @@ def test_a_taker_that_goes_away_does_not_take_the_answer_from_others(storage):
             assert (await rates.left("anna")).remaining == 3
 
     asyncio.run(check())
+
+
+def test_those_who_look_in_the_same_moment_ask_redis_once(redis_url):
+    async def check():
+        async with counting("5/hour", redis_url) as rates:
+            await rates.take("anna")
+            scripts = scripts_run(redis_url)
+            looks = await asyncio.gather(*(rates.left("bert") for _ in range(8)))
+            assert told(looks) == [(True, 5)] * 8
+            assert scripts_run(redis_url) == scripts + 1
+
+    asyncio.run(check())
+
+
+def test_a_looker_that_goes_away_does_not_take_the_answer_from_others(storage):
+    async def check():
+        async with counting("5/hour", storage) as rates:
+            first, second = (asyncio.create_task(rates.left("anna")) for _ in range(2))
+            await asyncio.sleep(0)
+            first.cancel()
+            assert (await second).remaining == 5
+
+    asyncio.run(check())
+
+
+def scripts_run(redis_url):
+    with closing(Redis.from_url(redis_url)) as redis:
+        return redis.info("commandstats").get("cmdstat_evalsha", {}).get("calls", 0)
