@@ -23,7 +23,7 @@ from assay.model import Ask, Classify, Embed, Finding, Letter, Regress, Reply
 from assay.scoring import RUNGS
 from assay.statistics.transition import neutral_effects, step_effects
 from assay.trials import Questions
-from proving.simulated_models import stereotype_world
+from proving.simulated_models import drawn_model, stereotype_world
 from proving.simulated_pictures import picture_world
 from proving.simulated_sampling import SAMPLING_WORLDS, sampling_world
 from proving.translators import one_hop_answer, round_trip_answer
@@ -390,6 +390,7 @@ def drawn_translator(seed: int, *, hop: bool = False) -> World:
 DRAWN: Mapping[str, Callable[[int], World]] = {
     "round-trip, translator": drawn_translator,
     "one-hop, translator": partial(drawn_translator, hop=True),
+    "stereotype-score, echo": drawn_model,
 }
 """Methods whose looks stop early, on services that are drawn from their prior."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, roots_hermitenorm
+from scipy.special import expit, logit, roots_hermitenorm
 
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.methods import StereotypeScore
@@ -73,6 +73,31 @@ def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung, sto
         "lists.first_terms.posterior": 0.5 + step_1 + step_2,
     }
     return World(method, model.answers[rung], letter_of(step_1, step_2, method.delta), truths)
+
+
+def drawn_model(seed: int) -> World:
+    """Make a language model whose every list of attribute terms is drawn from the method's own prior."""
+    from proving.simulated import World, letter_of
+
+    rng = np.random.default_rng([seed, 7])
+    words = _words()
+    mean = {role: float(rng.random()) for role in ("neutral", "first", "second")}
+    differ = {role: float(rng.beta(1, 3)) for role in mean}
+    of_term = {}
+    for term, role in words.roles.items():
+        size = 1 / differ[role] - 1
+        share = rng.beta(mean[role] * size, (1 - mean[role]) * size)
+        of_term[term] = float(logit(np.clip(share, 1e-12, 1 - 1e-12)))
+    step_1, step_2 = abs(mean["neutral"] - 0.5), abs(mean["first"] - mean["second"]) / 2
+    method = StereotypeScore(words=(words,), scoring="echo")
+    truths = {
+        "effects.step_1": step_1,
+        "effects.step_2": step_2,
+        "lists.neutral.posterior": mean["neutral"],
+        "lists.first_terms.posterior": mean["first"],
+    }
+    answer = _Model(words, of_term, rng).answers["echo"]
+    return World(method, answer, letter_of(step_1, step_2, method.delta), truths)
 
 
 def _words() -> StereotypeWords:

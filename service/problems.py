@@ -435,11 +435,12 @@ def base_url(request: Request) -> str:
     if public:
         return public.rstrip("/")
     scope, host = request.scope, request.headers.get("host")
-    return _reached_at(scope["scheme"], host, scope.get("server"), scope.get("root_path", ""))
+    server = scope.get("server")  # a list, some say, or a tuple
+    return _reached_at(scope["scheme"], host, None if server is None else tuple(server), scope.get("root_path", ""))
 
 
 @lru_cache(256)
-def _reached_at(scheme: str, host: str | None, server: tuple[str, int] | None, root_path: str) -> str:
+def _reached_at(scheme: str, host: str | None, server: tuple[Any, ...] | None, root_path: str) -> str:
     """Take a request's own word for where it went, as far as that is an address."""
     headers = [] if host is None else [(b"host", host.encode("latin-1"))]
     scope = {"scheme": scheme, "headers": headers, "server": server, "path": f"{root_path}/"}

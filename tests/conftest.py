@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import shutil
+import signal
 import socket
 import tempfile
 import time
@@ -28,6 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--chaos-scale", choices=("short", "long"), default="short", help="how much the chaos suite breaks"
     )
+
+
+def pytest_configure() -> None:
+    """Let what tests start hear Ctrl-C: a suite that is run in the background has it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 HERE = Path(__file__).parent

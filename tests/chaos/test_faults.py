@@ -305,11 +305,10 @@ def test_a_job_that_kills_every_worker_is_given_up(town, target, post):
                     "SELECT fence, lease_owner FROM jobs WHERE id = %s AND status = 'running'", [job_id]
                 ).fetchone()
             if row is not None and row[0] > fence:
-                fence, pid = row[0], int(row[1].split(":")[1])
-                for worker in town.workers:
-                    for child in worker.children():
-                        if child.pid == pid:
-                            child.kill()
+                pid = int(row[1].split(":")[1])
+                for child in [child for worker in town.workers for child in worker.children() if child.pid == pid]:
+                    child.kill()
+                    fence = row[0]
 
     killer = threading.Thread(target=kill_whoever_takes_it)
     killer.start()
