@@ -74,3 +74,12 @@ def test_a_person_met_on_one_side_only_hides_no_other_from_products(design):
 def test_where_nothing_came_nothing_is_shared(design, fit):
     side, clusters = design
     assert (fit(np.zeros(len(side)), side, np.ones(len(side)), clusters) == 0).all()
+
+
+@pytest.mark.parametrize("fit", [shared_sums, shared_products])
+def test_the_unit_of_the_weights_does_not_matter(design, rng, fit):
+    side, clusters = design
+    values, weight = rng.uniform(0.1, 1, len(side)), rng.uniform(1, 2, len(side))
+    found = fit(values, side, weight / (1000 * weight.sum()), clusters)
+    assert found == pytest.approx(fit(values, side, weight, clusters))
+    assert np.ptp(found) > 0.1
