@@ -11,7 +11,7 @@ import numpy as np
 from assay.blocks import BlockWriter, NeutralWriter, Text
 from assay.catalog import languages
 from assay.experiment import BUDGET
-from assay.model import Component, Evidence, Finding, Interval, Letter, Probabilities, Reason
+from assay.model import Component, Finding, Interval, Letter, Probabilities, Reason
 from assay.published_rules import adjust, analyse_blocks
 from assay.statistics.published import Reading as PublishedReading
 from assay.statistics.published import Statistic
@@ -19,10 +19,10 @@ from assay.translation import Reading
 from assay.two_step import (
     UNUSABLE_SHARE,
     Look,
+    Posterior,
     Tally,
     TwoStep,
     blocks_as_json,
-    effects_as_intervals,
     letter_reasons,
     lost_reason,
     probes_to_settle,
@@ -69,7 +69,7 @@ class Measured:
         Calls one text takes: 2 for a round trip, 1 for one hop.
     looks : list of Look
         The decision trace so far.
-    evidence : Evidence or None
+    posterior : Posterior or None
         Draws of the last look, if it could be taken.
     """
 
@@ -79,7 +79,7 @@ class Measured:
     tally: Tally
     probes_a_text: int = 2
     looks: list[Look] = field(default_factory=list)
-    evidence: Evidence | None = None
+    posterior: Posterior | None = None
     examples: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: {sort: [] for sort in SORTS})
 
     def count(self, text: Text, reading: Reading, *, middle: Any = None, returned: Any = None) -> None:
@@ -114,11 +114,11 @@ class Measured:
 
     def look(self, texts_per_block: int, rng: np.random.Generator, *, last: bool) -> bool:
         """Look at the evidence so far; return whether more is wanted."""
-        self.evidence = None
+        self.posterior = None
         if self.tally.unasked or self.tally.usable == 0 or self.tally.lost_share > UNUSABLE_SHARE:
             return False
-        self.evidence = self.judge.evidence(self.tally, rng)
-        probabilities = self.judge.weigh(self.evidence)
+        self.posterior = self.judge.posterior(self.tally, rng)
+        probabilities = self.judge.weigh(self.posterior.evidence)
         letter = probabilities.likeliest
         clear = probabilities.of(letter) >= self.judge.confidence
         self.looks.append(Look(len(self.looks) + 1, texts_per_block, probabilities, letter, clear or last))
@@ -174,10 +174,11 @@ def conclude(
     if lost := lost_reason(tally, about, name):
         reasons.append(lost)
     else:
-        evidence = measured.evidence or judge.evidence(tally, rng)  # the last look's own draws
+        posterior = measured.posterior or judge.posterior(tally, rng)  # the last look's own draws
+        evidence = posterior.evidence
         probabilities = judge.weigh(evidence)
         letter = probabilities.likeliest
-        effects = effects_as_intervals(evidence)
+        effects = judge.intervals(posterior, tally)
         reasons = letter_reasons(judge, tally, evidence, letter, about, name) + reasons
         equal, pairs, _ = tally.concordance()
         detail["content"] = {"pairs": pairs, "equal": equal}

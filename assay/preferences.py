@@ -15,7 +15,6 @@ from assay.model import Component, Evidence, Interval, Letter, Reason
 from assay.scoring import Compared, Rung, Tally
 from assay.sentences import Pair
 from assay.statistics.beta_binomial import SharesPosterior
-from assay.statistics.intervals import effect_interval
 from assay.statistics.proportions import wilson
 from assay.statistics.stereotype import TIE, StereotypeScore, TermScore, fit_terms, score_choices
 from assay.statistics.stereotype_effects import NO_PREFERENCE, stereotype_effects
@@ -83,12 +82,16 @@ class Preferences:
         if "neutral" not in fits:
             drawn = stereotype_effects(stereotyped[0], stereotyped, drawing)
             component = judged.give_up(Reason("no-neutral-terms", {}, self.words.name))
-            effects = {"step_1": None, "step_2": effect_interval(drawn.step_2)}
+            effects = {**drawn.intervals(), "step_1": None}
             return self._printed(replace(component, effects=effects))
         drawn = stereotype_effects(fits["neutral"], stereotyped, drawing)
         means = _Means(float(drawn.neutral.mean()), float(drawn.stereotyped.mean()))
         return self._printed(
-            judged.conclude(Evidence(drawn.step_1, drawn.step_2), lambda letter: self._why(letter, means, scores))
+            judged.conclude(
+                Evidence(drawn.step_1, drawn.step_2),
+                lambda letter: self._why(letter, means, scores),
+                drawn.intervals(),
+            )
         )
 
     def score(self, *roles: Role) -> StereotypeScore:

@@ -20,7 +20,8 @@ from assay.model import Evidence, Interval, Letter, Probabilities, Reason
 from assay.statistics.concordance import draw_excess_concordance
 from assay.statistics.intervals import interval_of
 from assay.statistics.proportions import wilson
-from assay.statistics.transition import draw_transitions, neutral_effects, step_effects
+from assay.statistics.transition import StepEffects, draw_transitions, neutral_effects, step_effects
+from assay.statistics.worst_block import step_intervals
 from assay.verdict import weigh
 
 DRAWS = 20_000
@@ -103,6 +104,22 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class Posterior:
+    """What is known of a component.
+
+    Attributes
+    ----------
+    transitions : ndarray, shape (draws, rows, outputs)
+        Draws of its matrix.
+    evidence : Evidence
+        Draws of its effects, made of those.
+    """
+
+    transitions: NDArray[np.float64]
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
 class TwoStep:
     """How a tally is judged: the declared distributions and tolerances of a request.
 
@@ -122,8 +139,8 @@ class TwoStep:
         of_role = [block for block in self.blocks if block.role == role]
         return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in of_role], dtype=float)
 
-    def evidence(self, tally: Tally, rng: np.random.Generator, times: int = 1) -> Evidence:
-        """Draw the effects from their posterior, as if `times` as much had been seen."""
+    def posterior(self, tally: Tally, rng: np.random.Generator, times: int = 1) -> Posterior:
+        """Draw matrices and effects from their posterior, as if `times` as much had been seen."""
         transitions = draw_transitions(tally.pooled() * times, rng, DRAWS)
         effects = (neutral_effects if self.neutral else step_effects)(
             transitions, self.shares("unbiased"), self.shares("biased")
@@ -133,7 +150,24 @@ class TwoStep:
             equal, pairs, by_rows = tally.concordance()
             weights = {key: count * times for key, count in by_rows.items()}
             content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
-        return Evidence(effects.step_1, effects.step_2, content)
+        return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content))
+
+    def intervals(self, posterior: Posterior, tally: Tally) -> dict[str, Interval | None]:
+        """State each effect by its mean and its 95 % interval."""
+        evidence = posterior.evidence
+        effects: dict[str, Interval | None] = dict(
+            step_intervals(
+                StepEffects(evidence.step_1, evidence.step_2),
+                posterior.transitions,
+                self.shares("unbiased"),
+                self.shares("biased"),
+                seen=tally.pooled() > 0,
+                neutral=self.neutral,
+            )
+        )
+        if evidence.content is not None:
+            effects["content"] = interval_of(evidence.content)
+        return effects
 
     def weigh(self, evidence: Evidence) -> Probabilities:
         """Probability of each letter."""
@@ -164,17 +198,6 @@ def look_sizes(first: int, most: int, stop_early: bool) -> Iterator[int]:
         yield size
 
 
-def effects_as_intervals(evidence: Evidence) -> dict[str, Interval | None]:
-    """Summarise the draws of each effect by its mean and 95 % interval."""
-    effects: dict[str, Interval | None] = {
-        "step_1": interval_of(evidence.step_1),
-        "step_2": interval_of(evidence.step_2),
-    }
-    if evidence.content is not None:
-        effects["content"] = interval_of(evidence.content)
-    return effects
-
-
 def sensitivity(evidence: Evidence, content_delta: float | None) -> dict[str, dict[str, float]]:
     """Probabilities of the letters under other tolerances."""
     return {f"{delta:.2f}": asdict(weigh(evidence, delta, content_delta)) for delta in OTHER_DELTAS}
@@ -187,7 +210,7 @@ def probes_to_settle(judge: TwoStep, tally: Tally, asked: int, rng: np.random.Ge
     would not do.
     """
     for times in (2, 4, 8, 16, 32):
-        probabilities = judge.weigh(judge.evidence(tally, rng, times))
+        probabilities = judge.weigh(judge.posterior(tally, rng, times).evidence)
         if probabilities.of(probabilities.likeliest) >= judge.confidence:
             return asked * (times - 1)
     return None

@@ -14,7 +14,6 @@ from assay.judgement import Counts, Judged, Tolerance
 from assay.model import Component, Evidence, Letter, Reason
 from assay.preferences import LEAST_TERMS, LOST_SHARE, ROLES
 from assay.sightings import Fit, Sightings
-from assay.statistics.intervals import effect_interval
 from assay.statistics.stereotype import TIE
 from assay.statistics.stereotype_effects import NO_PREFERENCE, stereotype_effects
 from assay.statistics.visual_stereotype import score_images
@@ -58,10 +57,12 @@ def judge_pictures(
     drawn = stereotype_effects(fits.get("neutral", stereotyped[0]), stereotyped, drawing)
     if "neutral" not in fits:
         component = judged.give_up(Reason("no-neutral-terms", {}, name))
-        return reasons.printed(replace(component, effects={"step_1": None, "step_2": effect_interval(drawn.step_2)}))
+        return reasons.printed(replace(component, effects={**drawn.intervals(), "step_1": None}))
     neutral, score = float(drawn.neutral.mean()), float(drawn.stereotyped.mean())
     evidence = Evidence(drawn.step_1, drawn.step_2)
-    return reasons.printed(judged.conclude(evidence, lambda letter: reasons.why(letter, neutral, score)))
+    return reasons.printed(
+        judged.conclude(evidence, lambda letter: reasons.why(letter, neutral, score), drawn.intervals())
+    )
 
 
 def looked(size: int, found: Sightings, component: Component) -> dict[str, Any]:

@@ -357,8 +357,7 @@ def translator_world(step_1: float, step_2: float, seed: int, *, hop: bool = Fal
     to_he = {"he": min(1.0, middle + apart / 2), "she": max(0.0, middle - apart / 2)}
     truth_1 = abs((to_he["he"] + to_he["she"]) / 2 - 0.5)
     truth_2 = max(abs(share * to_he["he"] + (1 - share) * to_he["she"] - 0.5) for share in (0.1, 0.9))
-    # a distance of nothing is never reached by draws of a distance; letters show that this does no harm
-    truths = {f"effects.step_{step}": truth for step, truth in ((1, truth_1), (2, truth_2)) if truth > 0}
+    truths = {"effects.step_1": truth_1, "effects.step_2": truth_2}
     method: OneHop | RoundTrip = OneHop("gender") if hop else RoundTrip("gender", languages=("es",))
     if not stop_early:
         method = replace(method, texts_per_block=method.max_texts_per_block, stop_early=False)

@@ -24,6 +24,7 @@ from assay.errors import SpecificationError
 from assay.model import Evidence, Interval, Letter, Probabilities
 from assay.statistics.intervals import interval_of
 from assay.statistics.transition import outputs_under, step_effects
+from assay.statistics.worst_block import step_intervals
 from assay.verdict import weigh
 
 DRAWS = 20_000
@@ -141,7 +142,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     probabilities = weigh(evidence, first.delta, first.content_delta)
     letter = probabilities.likeliest
     assured = _assured(letter, evidence, chained, first)
-    intervals = {"step_1": interval_of(effects.step_1), "step_2": interval_of(effects.step_2)}
+    intervals = step_intervals(effects, chained.transitions, first.unbiased, first.biased, seen=_reached(services))
     return Prediction(
         names=tuple(one.name for one in services),
         transitions=_named(chained, first),
@@ -156,6 +157,19 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
         residual=tuple(one.residual_share for one in services[:-1]),
         differing=_differing(services),
     )
+
+
+def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
+    """Tell which outputs of the chain its services were seen to lead to, shape (rows, outputs).
+
+    What a later service makes of text without a value was seen by nobody, so that it may be anything.
+    """
+    first, *others = services
+    reached = first.table > 0
+    for service in others:
+        onward = np.vstack([service.table > 0, np.ones(len(service.outputs), dtype=bool)])
+        reached = reached @ onward
+    return np.asarray(reached)
 
 
 def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[TransitionEvidence, ...], ...]:

@@ -68,6 +68,7 @@ What makes a service say yes (P1)
 `surrogate`            a logit that stands in for the service, to look for rare answers
 `nuts`                 the No-U-Turn Sampler, several chains at once
 `nuts_tree`            its trees of leapfrog steps
+`nuts_metric`          how long its steps are in each direction
 `nuts_adaptation`      what it learns while it warms up
 `diagnostics`          R-hat, effective sample sizes, autocorrelation by lag
 `projection`           principal components, for a figure

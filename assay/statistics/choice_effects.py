@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
 from assay.model import Interval
-from assay.statistics.intervals import interval_of, size_interval
+from assay.statistics.intervals import bounded_interval, size_interval
 from assay.statistics.population import Margin, draw_population
 
 DRAWS = 4000
@@ -28,14 +28,14 @@ class ChoiceEffects:
     ----------
     lean : ndarray, shape (draws,)
         ``mean PSE of controls - 1/2``, with its sign; its size is the effect of step 1.
-    step_2 : ndarray, shape (draws,)
-        Spread (sd over words) of concepts beyond that of controls, 0 where it is not beyond.
+    beyond : ndarray, shape (draws,)
+        Variance over words of concepts less that of controls: negative where it is not beyond theirs.
     control_mean, control_spread, concept_spread : float
         Of the points themselves, over words, after taking means over replicates.
     """
 
     lean: NDArray[np.float64]
-    step_2: NDArray[np.float64]
+    beyond: NDArray[np.float64]
     control_mean: float
     control_spread: float
     concept_spread: float
@@ -45,9 +45,18 @@ class ChoiceEffects:
         """Draws of ``|mean PSE of controls - 1/2|``."""
         return np.abs(self.lean)
 
+    @property
+    def step_2(self) -> NDArray[np.float64]:
+        """Draws of the spread (sd over words) of concepts beyond that of controls, 0 where it is not beyond."""
+        return np.sqrt(np.maximum(0.0, self.beyond))
+
     def intervals(self) -> dict[str, Interval | None]:
-        """State both effects: the size of a lean that has a sign, and a spread that is cut off at 0."""
-        return {"step_1": size_interval(self.lean), "step_2": interval_of(self.step_2)}
+        """State both effects: the size of a lean that has a sign, and the root of a variance that has one."""
+        spread = bounded_interval(self.beyond)
+        of_step_2 = replace(
+            spread, estimate=float(self.step_2.mean()), low=math.sqrt(spread.low), high=math.sqrt(spread.high)
+        )
+        return {"step_1": size_interval(self.lean), "step_2": of_step_2}
 
 
 def choice_effects(
@@ -91,7 +100,7 @@ def choice_effects(
     plain = points.mean(axis=(0, 1, 2))
     return ChoiceEffects(
         lean=lean,
-        step_2=np.sqrt(np.maximum(0.0, beyond)),
+        beyond=beyond,
         control_mean=float(plain[concepts:].mean()),
         control_spread=float(plain[concepts:].std()),
         concept_spread=float(plain[:concepts].std()),
@@ -162,7 +171,7 @@ def trial_effects(
     plain = np.array([one.mean for one in points])
     return ChoiceEffects(
         lean=of_controls.mean - 0.5,
-        step_2=np.sqrt(np.maximum(0.0, of_concepts.sd**2 - of_controls.sd**2)),
+        beyond=of_concepts.sd**2 - of_controls.sd**2,
         control_mean=float(plain[concepts:].mean()),
         control_spread=float(plain[concepts:].std()),
         concept_spread=float(plain[:concepts].std()),

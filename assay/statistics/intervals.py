@@ -128,26 +128,62 @@ def size_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     .. [1] Feldman & Cousins (1998), "Unified approach to the classical statistical analysis of small
        signals", Phys. Rev. D 57.
     """
-    from scipy.special import ndtri
-
     limits = equal_tailed(draws, level)
     estimate = float(np.mean(np.abs(np.asarray(draws, dtype=float))))
     near, far = sorted((abs(limits.low), abs(limits.high)))
-    error = (limits.high - limits.low) / (2 * float(ndtri((1 + level) / 2)))
+    error = _error(limits, level)
     seen = abs(limits.high + limits.low) / 2
     if seen >= CLEAR * error:
         return Interval(estimate, near, far, level)
-    sizes = _sizes_not_refused(seen / error, level) * error
+    sizes = _not_refused(seen / error, level, signed=False) * error
     return Interval(estimate, float(sizes[0]), float(sizes[-1]), level)
 
 
-def _sizes_not_refused(seen: float, level: float) -> NDArray[np.float64]:
-    """List the sizes, in errors, for which a size seen at `seen` is not among the least likely."""
-    sizes, others = (np.arange(0.0, seen + beyond, STEP) for beyond in (CLEAR, 2 * CLEAR))
+def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
+    """Summarise a quantity that cannot be negative from draws that can, such as a difference of two variances.
+
+    As `size_interval`, but what was seen keeps its sign: below 0 it speaks for nothing. Equal tails of draws that are
+    cut off at 0 hold a quantity of nothing in all cases, and one of an error in nearly all.
+
+    Parameters
+    ----------
+    draws : array_like, shape (n,)
+        Finite draws of the quantity, which are not cut off.
+    level : float
+        As for `equal_tailed`, with the same errors.
+
+    Returns
+    -------
+    Interval
+        The estimate is the mean of the draws, or 0.
+    """
+    limits = equal_tailed(draws, level)
+    estimate = max(0.0, float(np.mean(np.asarray(draws, dtype=float))))
+    error = _error(limits, level)
+    seen = (limits.high + limits.low) / 2
+    if seen >= CLEAR * error:
+        return Interval(estimate, max(0.0, limits.low), max(0.0, limits.high), level)
+    # what is seen so far below nothing that no quantity makes it likely says no more than that
+    sizes = _not_refused(max(-CLEAR / 2, seen / error), level, signed=True) * error
+    return Interval(estimate, float(sizes[0]), max(estimate, float(sizes[-1])), level)
+
+
+def _error(limits: Limits, level: float) -> float:
+    """Give the standard error of a normal quantity with such equal tails."""
+    from scipy.special import ndtri
+
+    return (limits.high - limits.low) / (2 * float(ndtri((1 + level) / 2)))
+
+
+def _not_refused(seen: float, level: float, *, signed: bool) -> NDArray[np.float64]:
+    """List the sizes, in errors, for which what is `seen` is not among the least likely; `signed` if it has a sign."""
+    sizes = np.arange(0.0, max(0.0, seen) + CLEAR, STEP)
+    others = np.arange(min(0.0, seen) - 2 * CLEAR if signed else 0.0, max(0.0, seen) + 2 * CLEAR, STEP)
 
     def density(at: NDArray[np.float64]) -> NDArray[np.float64]:
         """Density of what is seen of each size, shape (sizes, at), up to a factor."""
-        return np.asarray(np.exp(-((at - sizes[:, None]) ** 2) / 2) + np.exp(-((at + sizes[:, None]) ** 2) / 2))
+        mirrored = 0.0 if signed else np.exp(-((at + sizes[:, None]) ** 2) / 2)
+        return np.asarray(np.exp(-((at - sizes[:, None]) ** 2) / 2) + mirrored)
 
     of_others, of_seen = density(others + STEP / 2), density(np.array([seen]))
     less_likely = of_others / of_others.max(axis=0) < of_seen / of_seen.max()

@@ -1,7 +1,7 @@
 """The No-U-Turn Sampler: draws from a density that is known up to a constant, with its gradient.
 
-Multinomial NUTS with a diagonal mass. All chains step together and learn together: one length of step and
-one scale for each dimension, from the draws of all. Pure numpy; the target says how fast it is.
+Multinomial NUTS. All chains step together and learn together: one length of step and one metric, which knows the
+scale of each dimension and which go together, from the draws of all. Pure numpy; the target says how fast it is.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds
-from assay.statistics.nuts_adaptation import StepSize, first_step, scales, windows
-from assay.statistics.nuts_tree import Chains, Flags, Floats, Move, Target, Whole
+from assay.statistics.nuts_adaptation import StepSize, first_step, windows
+from assay.statistics.nuts_metric import Floats, Metric, Scales, learnt
+from assay.statistics.nuts_tree import Chains, Flags, Move, Target, Whole
 
 DEEPEST = 10
 """Doublings of a tree at most: 1,023 leapfrog steps."""
@@ -129,31 +130,31 @@ def sample_nuts(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         chains = Chains(target, where, max_depth)
         _check_start(chains)
-        step, variance = _warm_up(chains, warm_up, acceptance, rng)
-        return _draw(chains, draws, step, variance, rng)
+        step, metric = _warm_up(chains, warm_up, acceptance, rng)
+        return _draw(chains, draws, step, metric, rng)
 
 
-def _warm_up(chains: Chains, count: int, acceptance: float, rng: np.random.Generator) -> tuple[float, Floats]:
-    """Learn the length of a step and the scales."""
-    variance = np.ones(chains.position.shape[1])
-    size = StepSize(first_step(chains, variance, rng), acceptance)
+def _warm_up(chains: Chains, count: int, acceptance: float, rng: np.random.Generator) -> tuple[float, Metric]:
+    """Learn the length of a step and the metric."""
+    metric: Metric = Scales(np.ones(chains.position.shape[1]))
+    size = StepSize(first_step(chains, metric, rng), acceptance)
     ends, seen = set(windows(count)), []
     for done in range(1, count + 1):
-        move = chains.move(size.now, variance, rng)
+        move = chains.move(size.now, metric, rng)
         size.update(float(move.accepted.mean()))
         seen.append((chains.position, chains.gradient))
         if done in ends:
             positions, gradients = (np.concatenate(one) for one in zip(*seen, strict=True))
-            variance, seen = scales(positions, gradients), []
-            size.restart(first_step(chains, variance, rng))
-    return size.settled, variance
+            metric, seen = learnt(positions, gradients), []
+            size.restart(first_step(chains, metric, rng))
+    return size.settled, metric
 
 
-def _draw(chains: Chains, count: int, step: float, variance: Floats, rng: np.random.Generator) -> Sampled:
+def _draw(chains: Chains, count: int, step: float, metric: Metric, rng: np.random.Generator) -> Sampled:
     drawn = np.empty((count, *chains.position.shape))
     log_density, moves = np.empty((count, len(chains.position))), list[Move]()
     for at in range(count):
-        moves.append(chains.move(step, variance, rng))
+        moves.append(chains.move(step, metric, rng))
         drawn[at], log_density[at] = chains.position, chains.log_density
     return Sampled(
         draws=drawn.transpose(1, 0, 2),
@@ -162,7 +163,7 @@ def _draw(chains: Chains, count: int, step: float, variance: Floats, rng: np.ran
         diverged=np.stack([move.diverged for move in moves], axis=1),
         accepted=float(np.mean([move.accepted for move in moves])),
         step=step,
-        variance=variance,
+        variance=metric.variance,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the No-U-Turn Sampler learns while it warms up: the length of a step, and the scale of each dimension."""
+"""How the No-U-Turn Sampler warms up: the length of a step, and when its metric is set anew."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.statistics.nuts_tree import Chains, Floats
+from assay.statistics.nuts_metric import Metric
+from assay.statistics.nuts_tree import Chains
 
 SHRINKAGE, STABILISER, FORGETTING = 0.05, 10.0, 0.75
 """Of dual averaging: gamma, t0 and kappa of Hoffman & Gelman (2014)."""
 
 FIRST_WINDOW = 10
-"""Draws before the scales are first set; every further window is twice as long."""
+"""Draws before the metric is first set; every further window is twice as long."""
 
 LAST_STRETCH = 50
 """Draws at the end, during which only the length of the step still changes."""
@@ -53,12 +54,12 @@ class StepSize:
         self.settled = math.exp(weight * log_now + (1 - weight) * math.log(self.settled))
 
 
-def first_step(chains: Chains, variance: Floats, rng: np.random.Generator) -> float:
+def first_step(chains: Chains, metric: Metric, rng: np.random.Generator) -> float:
     """Double or halve a step of one until a single leap is accepted about four times in five."""
-    momentum = rng.standard_normal(chains.position.shape) / np.sqrt(variance)
+    momentum = metric.momentum(chains.position.shape, rng)
 
     def too_long(step: float) -> bool:
-        return bool(np.exp(chains.leap(step, variance, momentum)).mean() < 0.8)
+        return bool(np.exp(chains.leap(step, metric, momentum)).mean() < 0.8)
 
     step, long = 1.0, too_long(1.0)
     for _ in range(DOUBLINGS):
@@ -69,7 +70,7 @@ def first_step(chains: Chains, variance: Floats, rng: np.random.Generator) -> fl
 
 
 def windows(warm_up: int) -> Iterator[int]:
-    """Give the numbers of transitions after which scales are set anew: 10, 30, 70 ... and before the last stretch."""
+    """Give how many transitions there are before each new metric: 10, 30, 70 ... and before the last stretch."""
     end, length = warm_up - min(LAST_STRETCH, warm_up // 3), FIRST_WINDOW
     done = 0
     while end > 0 and done < end:
@@ -77,23 +78,3 @@ def windows(warm_up: int) -> Iterator[int]:
         done = done + length if done + 3 * length <= end else end
         length *= 2
         yield done
-
-
-def scales(positions: Floats, gradients: Floats) -> Floats:
-    """Estimate the variance of each dimension from draws of all chains and the gradients there.
-
-    Parameters
-    ----------
-    positions, gradients : ndarray, shape (draws, dims)
-        Draws, and gradients of the log density at them.
-
-    Returns
-    -------
-    ndarray, shape (dims,)
-        ``sd(positions) / sd(gradients)``: of all diagonal scales that under which the target is nearest to a
-        standard normal one, by the Fisher divergence. If the dimensions are independent and normal it is
-        exact from two draws on, because the gradients then say what the variance is.
-    """
-    ratio = positions.std(axis=0) / np.maximum(gradients.std(axis=0), np.finfo(float).tiny)
-    usable = np.isfinite(ratio) & (ratio > 0)
-    return np.where(usable, np.clip(ratio, 1e-20, 1e20), 1.0)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from assay.statistics.nuts_metric import Floats, Metric
+
 Flags = NDArray[np.bool_]
 Whole = NDArray[np.int64]
 
@@ -80,42 +81,42 @@ class Chains:
         self.log_density, self.gradient = np.array(density, dtype=float), np.array(gradient, dtype=float)
         self._room = _Room()
 
-    def leap(self, step: float, variance: Floats, momentum: Floats) -> Floats:
+    def leap(self, step: float, metric: Metric, momentum: Floats) -> Floats:
         """Log probability to accept one leapfrog step of this length, by chain; nothing moves."""
         forward = np.ones(len(momentum))
         leaves = self._room.leaves(1, self.position.shape)
-        leaves.grow(self._target, (self.position, momentum, self.gradient), step * forward, variance, 0, 1)
-        gain: Floats = self._energy(momentum, variance) - leaves.energy[0]
+        leaves.grow(self._target, (self.position, momentum, self.gradient), step * forward, metric, 0, 1)
+        gain: Floats = self._energy(momentum, metric) - leaves.energy[0]
         return np.minimum(0.0, gain)
 
-    def move(self, step: float, variance: Floats, rng: np.random.Generator) -> Move:
+    def move(self, step: float, metric: Metric, rng: np.random.Generator) -> Move:
         """Make one transition of every chain.
 
         Parameters
         ----------
         step : float
             Length of a leapfrog step.
-        variance : ndarray, shape (dims,)
-            Inverse of the diagonal mass.
+        metric : Metric
+            Inverse of the mass.
         rng : Generator
             Momenta, directions and choices.
         """
         count, dims = self.position.shape
-        momentum = rng.standard_normal((count, dims)) / np.sqrt(variance)
+        momentum = metric.momentum((count, dims), rng)
         luck = rng.random((self._max_depth, 3, count))
-        tree = _Tree(self, momentum, self._energy(momentum, variance))
+        tree = _Tree(self, momentum, self._energy(momentum, metric))
         for depth in range(self._max_depth):
             growing = tree.growing.nonzero()[0]
             if growing.size == 0:
                 break
             side = (luck[depth, 0, growing] < 0.5).astype(np.intp)
             leaves = self._room.leaves(2**depth, (growing.size, dims))
-            tree.double(self._target, leaves, growing, side, step, variance, luck[depth, 1:, growing].T)
+            tree.double(self._target, leaves, growing, side, step, metric, luck[depth, 1:, growing].T)
         self.position, self.gradient, self.log_density = tree.position, tree.gradient, tree.log_density
         return Move(tree.accepted / np.maximum(tree.leaves, 1), tree.leaves, tree.diverged)
 
-    def _energy(self, momentum: Floats, variance: Floats) -> Floats:
-        return np.asarray(np.vecdot(momentum, momentum * variance) / 2 - self.log_density, dtype=float)
+    def _energy(self, momentum: Floats, metric: Metric) -> Floats:
+        return np.asarray(np.vecdot(momentum, metric.velocity(momentum)) / 2 - self.log_density, dtype=float)
 
 
 class _Leaves:
@@ -130,24 +131,24 @@ class _Leaves:
         target: Target,
         point: Point,
         steps: Floats,
-        variance: Floats,
+        metric: Metric,
         first: int,
         last: int,
     ) -> Point:
         """Make the leaves from `first` up to `last` after the point given, and return the last; `steps` are signed."""
         position, momentum, gradient = point
-        half = (steps / 2)[:, None]
-        drift = steps[:, None] * variance
-        kick, middle, way = half * gradient, np.empty_like(momentum), np.empty_like(momentum)
+        half, whole = (steps / 2)[:, None], steps[:, None]
+        kick, middle = half * gradient, np.empty_like(momentum)
         for at in range(first, last):
             np.add(momentum, kick, out=middle)
-            np.multiply(middle, drift, out=way)
+            way = metric.velocity(middle)
+            way *= whole
             position = np.add(position, way, out=self.position[at])
             self.log_density[at], self.gradient[at] = target(position)
             np.multiply(self.gradient[at], half, out=kick)
             momentum = np.add(middle, kick, out=self.momentum[at])
         made = self.momentum[first:last]
-        energy = np.vecdot(made, made * variance) / 2 - self.log_density[first:last]
+        energy = np.vecdot(made, metric.velocity(made)) / 2 - self.log_density[first:last]
         self.energy[first:last] = np.where(np.isnan(energy), np.inf, energy)
         return position, momentum, self.gradient[last - 1]
 
@@ -212,12 +213,12 @@ class _Tree:
         which: Whole,
         side: Whole,
         step: float,
-        variance: Floats,
+        metric: Metric,
         luck: Floats,
     ) -> None:
         """Add as many leaves as there are to the growing trees, each on its side, and see which grow on."""
         sign = np.where(side == 1, 1.0, -1.0)
-        made, whole = self._grow(target, leaves, which, side, sign * step, variance)
+        made, whole = self._grow(target, leaves, which, side, sign * step, metric)
         gain = self.energy[which] - leaves.energy[:made]
         self.accepted[which] += np.exp(np.minimum(0.0, gain)).sum(axis=0)
         self.leaves[which] += made
@@ -229,7 +230,7 @@ class _Tree:
             self.growing[which[kept]] = ~turned
 
     def _grow(
-        self, target: Target, leaves: _Leaves, which: Whole, side: Whole, steps: Floats, variance: Floats
+        self, target: Target, leaves: _Leaves, which: Whole, side: Whole, steps: Floats, metric: Metric
     ) -> tuple[int, Flags]:
         """Make the leaves, until none is left that neither turned nor diverged; how many, and which are whole."""
         count, (q, p, g) = len(leaves.position), self.ends
@@ -237,7 +238,7 @@ class _Tree:
         whole, sign, made = np.ones(which.size, dtype=bool), np.sign(steps), 0
         while made < count and whole.any():
             first, made = made, min(count, made + GLANCE)
-            point = leaves.grow(target, point, steps, variance, first, made)
+            point = leaves.grow(target, point, steps, metric, first, made)
             left = (leaves.energy[first:made] - self.energy[which] > DIVERGED).any(axis=0)
             self.diverged[which[left & whole]] = True
             whole &= ~left & ~leaves.turned(first, made, sign)

@@ -13,6 +13,9 @@ from assay.statistics.vector_sets import as_vectors
 
 Floats = NDArray[np.float64]
 
+AS_FAR = 1e-6
+"""Numbers this close to one another, relative to their size, are equally far from zero."""
+
 
 @dataclass(frozen=True)
 class Projection:
@@ -83,6 +86,9 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
         raise ZeroVariance(f"all {len(matrix)} vectors are the same; there is no direction in which they differ")
     _, spread, axes = np.linalg.svd(matrix - centre, full_matrices=False)
     kept = axes[:components]
-    furthest = np.take_along_axis(kept, np.abs(kept).argmax(axis=1)[:, None], axis=1)
+    sizes = np.abs(kept)
+    # words that exclude each other are equally far on either side, but for what a machine's arithmetic makes of it
+    first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+    furthest = np.take_along_axis(kept, first[:, None], axis=1)
     explained = spread[:components] ** 2 / (spread**2).sum()
     return Projection(centre, kept * np.where(furthest < 0, -1.0, 1.0), explained)

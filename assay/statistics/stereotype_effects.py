@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
+from assay.model import Interval
+from assay.statistics.intervals import size_interval
 
 FloatArray = NDArray[np.float64]
 
@@ -48,6 +50,16 @@ class StereotypeEffects:
     def step_2(self) -> FloatArray:
         """Distance of the stereotype score from 1/2."""
         return np.abs(self.stereotyped - NO_PREFERENCE)
+
+    def intervals(self) -> dict[str, Interval | None]:
+        """State both effects by what is known of the side of 1/2 that the scores are on."""
+        return {"step_1": _size(self.neutral), "step_2": _size(self.stereotyped)}
+
+
+def _size(score: FloatArray) -> Interval:
+    """State a score's distance from 1/2, which is at most as much."""
+    found = size_interval(score - NO_PREFERENCE)
+    return replace(found, high=min(found.high, NO_PREFERENCE))
 
 
 def stereotype_effects(

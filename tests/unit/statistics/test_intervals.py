@@ -8,7 +8,7 @@ from scipy import stats
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Interval
-from assay.statistics.intervals import equal_tailed, hpdi, interval_of
+from assay.statistics.intervals import bounded_interval, equal_tailed, hpdi, interval_of, size_interval
 
 NORMAL = stats.norm(2.0, 3.0).ppf((np.arange(20_000) + 0.5) / 20_000)
 EXPONENTIAL = stats.expon.ppf((np.arange(20_000) + 0.5) / 20_000)
@@ -71,3 +71,28 @@ def test_draws_of_several_numbers_and_impossible_levels_are_refused(kind):
         kind(np.ones((3, 2)))
     with pytest.raises(OutOfBounds, match="level"):
         kind([0.1, 0.2], 1.0)
+
+
+STANDARD = stats.norm.ppf((np.arange(400) + 0.5) / 400)
+
+
+@pytest.mark.parametrize("interval", [size_interval, bounded_interval])
+@pytest.mark.parametrize("truth", [0.0, 0.5, 1.5, 3.0, 5.5, 9.0])
+def test_intervals_that_know_the_bound_hold_every_size_as_often_as_they_say(interval, truth):
+    seen = np.random.default_rng(11).normal(truth, 1, 700)
+    held = [found.low - 0.02 <= truth <= found.high + 0.02 for found in (interval(one + STANDARD) for one in seen)]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.02)
+
+
+def test_what_is_seen_far_below_the_bound_says_no_more_than_that_it_is_little():
+    below, far = (bounded_interval(STANDARD + one) for one in (-2.0, -50.0))
+    assert below.low == far.low == 0.0
+    assert 0.3 < far.high < below.high < 1.0
+    assert below.estimate == far.estimate == 0.0
+
+
+def test_far_from_the_bound_both_are_equal_tails():
+    tails = equal_tailed(STANDARD + 9.0)
+    for interval in (size_interval, bounded_interval):
+        assert (interval(STANDARD + 9.0).low, interval(STANDARD + 9.0).high) == (tails.low, tails.high)
+    assert size_interval(STANDARD - 9.0).low == pytest.approx(tails.low)

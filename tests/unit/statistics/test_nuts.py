@@ -13,7 +13,8 @@ from scipy.stats import gumbel_l, kstest
 from assay.errors import EvidenceError, OutOfBounds
 from assay.statistics.diagnostics import convergence, effective_size
 from assay.statistics.nuts import sample_nuts
-from assay.statistics.nuts_adaptation import StepSize, scales, windows
+from assay.statistics.nuts_adaptation import StepSize, windows
+from assay.statistics.nuts_metric import DRAWS_A_DIMENSION, MOST_DIMENSIONS, Directions, Scales, learnt, scales
 from assay.statistics.nuts_tree import Chains
 
 REFERENCE = Path(__file__).with_name("logistic_posterior_100.json")
@@ -188,16 +189,16 @@ def test_a_chain_moves_as_it_would_if_others_had_longer_trees():
 def test_no_tree_is_deeper_than_allowed():
     rng = rng_of(17)
     target = normal_target(np.zeros(2), np.linalg.inv(np.array([[1, 0.999], [0.999, 1]])))
-    sampled = sample_nuts(target, rng.standard_normal((4, 2)), rng, draws=50, warm_up=60, max_depth=3)
-    assert sampled.leaves.max() == 7
+    sampled = sample_nuts(target, rng.standard_normal((4, 2)), rng, draws=50, warm_up=60, acceptance=0.99, max_depth=2)
+    assert sampled.leaves.max() == 3
     assert sampled.as_json()["leapfrog_steps"] == sampled.leaves.sum()
 
 
 def test_one_leap_keeps_the_energy_to_the_third_power_of_the_step():
     chains = Chains(gumbel_target, np.full((1, 1), 0.3), 10)
-    lost = [-chains.leap(step, np.ones(1), np.full((1, 1), 0.9))[0] for step in (0.02, 0.01)]
+    lost = [-chains.leap(step, Scales(np.ones(1)), np.full((1, 1), 0.9))[0] for step in (0.02, 0.01)]
     assert all(one >= 0 for one in lost)
-    forth = Chains(gumbel_target, np.full((1, 1), 0.3), 10).leap(0.01, np.ones(1), np.full((1, 1), -0.9))
+    forth = Chains(gumbel_target, np.full((1, 1), 0.3), 10).leap(0.01, Scales(np.ones(1)), np.full((1, 1), -0.9))
     assert abs(max(lost[0], -forth[0])) < 1e-5
 
 
@@ -211,6 +212,53 @@ def test_a_dimension_without_slope_or_without_spread_keeps_a_scale_of_one():
     x = np.array([[1.0, 2.0], [1.0, 3.0]])
     assert scales(x, np.array([[0.5, 0.0], [0.1, 0.0]]))[0] == 1.0
     assert np.isfinite(scales(x, np.zeros((2, 2)))).all()
+
+
+def correlated(dims, seed=19):
+    root = rng_of(seed).normal(size=(dims, dims)) + np.eye(dims)
+    return root @ root.T * np.outer(*[np.logspace(-3, 3, dims)] * 2)
+
+
+@pytest.mark.parametrize("dims", [2, 12, 60])
+def test_which_dimensions_go_together_is_learnt_from_a_few_draws_of_a_normal_target(dims):
+    covariance = correlated(dims)
+    x = rng_of(20).multivariate_normal(np.full(dims, 3.0), covariance, size=DRAWS_A_DIMENSION * dims)
+    found = learnt(x, -(x - 3.0) @ np.linalg.inv(covariance))
+    # squared widths of the target in the metric's own coordinates: all the same, but for what it is drawn to
+    widths = np.linalg.eigvals(found.velocity(np.linalg.inv(covariance))).real
+    assert widths.max() / widths.min() < 2
+    by_scales = np.linalg.eigvals(np.linalg.inv(covariance) * found.variance).real
+    assert by_scales.max() / by_scales.min() > 2 * widths.max() / widths.min()
+
+
+def test_momenta_have_the_inverse_of_the_metric_as_their_covariance():
+    metric = Directions(correlated(3))
+    drawn = metric.momentum((200_000, 3), rng_of(21))
+    assert np.cov(metric.velocity(drawn).T) / np.sqrt(np.outer(metric.variance, metric.variance)) == pytest.approx(
+        correlated(3) / np.sqrt(np.outer(metric.variance, metric.variance)), abs=0.02
+    )
+    assert metric.velocity(drawn[:5]) == pytest.approx(drawn[:5] @ correlated(3))
+    assert metric.velocity(drawn[:6].reshape(2, 3, 3)).reshape(6, 3) == pytest.approx(metric.velocity(drawn[:6]))
+    assert metric.variance == pytest.approx(np.diagonal(correlated(3)))
+
+
+@pytest.mark.parametrize(
+    ("draws", "dims"), [(DRAWS_A_DIMENSION * 8 - 1, 8), (50, 1), (3 * MOST_DIMENSIONS, MOST_DIMENSIONS + 1)]
+)
+def test_few_draws_one_dimension_or_very_many_teach_scales_only(draws, dims):
+    x = rng_of(22).normal(size=(draws, dims))
+    assert isinstance(learnt(x, -x), Scales)
+    assert learnt(x, -x).variance == pytest.approx(scales(x, -x))
+
+
+def test_trees_are_shallow_where_dimensions_go_together():
+    """The target's widest direction is a thousand times its narrowest: with scales alone trees are seven deep."""
+    rng = rng_of(23)
+    covariance = correlated(20)
+    target = normal_target(np.zeros(20), np.linalg.inv(covariance))
+    sampled = sample_nuts(target, rng.multivariate_normal(np.zeros(20), covariance, size=4), rng, draws=200)
+    assert sampled.leaves.mean() <= 15
+    assert effective_size(sampled.draws).min() > 600
 
 
 @pytest.mark.parametrize("warm_up", [20, 50, 100, 200, 400, 1000])

@@ -53,14 +53,15 @@ from assay.statistics.goodness import chi_squared_fit, chi_squared_two_sample, e
 from assay.statistics.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.importance import distances, posterior_mean, posterior_shares, share_draws, weigh
 from assay.statistics.inclusion import inclusion
-from assay.statistics.intervals import effect_interval, equal_tailed, hpdi, interval_of, size_interval
+from assay.statistics.intervals import bounded_interval, effect_interval, equal_tailed, hpdi, interval_of, size_interval
 from assay.statistics.matched import bowker, disparate_impact, mcnemar, smoothed_kl
 from assay.statistics.multinomial import every_outcome, log_probability
 from assay.statistics.multiplicity import benjamini_hochberg, holm
 from assay.statistics.negative_sentiment import negative_sentiment_bias
 from assay.statistics.null_check import null_check
 from assay.statistics.nuts import sample_nuts
-from assay.statistics.nuts_adaptation import StepSize, first_step, scales, windows
+from assay.statistics.nuts_adaptation import StepSize, first_step, windows
+from assay.statistics.nuts_metric import Directions, Scales, learnt, scales
 from assay.statistics.nuts_tree import Chains
 from assay.statistics.ordered import UnorderedValues, kolmogorov_smirnov
 from assay.statistics.paired import d_z, kl_swap_test, sign_flip_test
@@ -97,6 +98,7 @@ from assay.statistics.visual_stereotype import (
     tied_probability,
 )
 from assay.statistics.weat import associations, cosines, weat, weat_of_associations, weat_of_similarities
+from assay.statistics.worst_block import step_intervals
 from assay.verdict import deciding_components, rate
 from assay.verdict import weigh as weigh_effects
 
@@ -289,6 +291,33 @@ def test_numbers_of_transition(same):
     same("transition", cases)
 
 
+def test_numbers_of_worst_block(same):
+    counts = np.array([[9, 1, 0], [2, 7, 1], [0, 0, 0]])
+    drawn = draw_transitions(counts, rng(), 4500)
+    unbiased, biased = [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.25, 0.25]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
+    many = draw_transitions(np.eye(6, 7) * 5 + 1, rng(), 300)
+    six = np.full((1, 6), 1 / 6), [[0.5, *[0.1] * 5]]
+
+    def stated(draws: np.ndarray, blocks: Any, **asked: Any) -> object:
+        kind = neutral_effects if asked.get("neutral") else step_effects
+        return step_intervals(kind(draws, *blocks), draws, *blocks, **asked)
+
+    two = [[0.5, 0.5]], [[0.9, 0.1], [0.1, 0.9]]
+    pair = draw_transitions([[30, 10, 0], [9, 31, 0]], rng(), 800)
+    cases = {
+        "two values": stated(pair, two),
+        "two values, what never came": stated(pair, two, seen=[[1, 1, 0], [1, 1, 0]]),
+        "two values, all came": stated(pair, two, seen=np.ones((2, 3))),
+        "two values, neutral": stated(pair, two, neutral=True),
+        "two values, 80 %": stated(pair, two, level=0.8),
+        "a tie and no tie": stated(draw_transitions([[40, 40, 9], [30, 50, 2]], rng(), 900), two),
+        "three values": stated(drawn[:, :, :], (unbiased, biased), seen=counts > 0),
+        "many outputs": stated(many, six),
+        "many outputs, neutral": stated(many, six, neutral=True),
+    }
+    same("worst_block", cases)
+
+
 def test_numbers_of_concordance(same):
     drawn = draw_transitions([[9, 1, 0], [2, 7, 1], [3, 3, 3]], rng(), 200)
     cases = {
@@ -446,6 +475,7 @@ def test_numbers_of_intervals(same):
         ("hpdi", hpdi),
         ("mean", interval_of),
         ("size", size_interval),
+        ("bounded", bounded_interval),
     ):
         cases[name] = function(draws)
         cases[f"{name}, 80 %"] = function(draws, 0.8)
@@ -455,6 +485,7 @@ def test_numbers_of_intervals(same):
     cases["effect off nothing"] = effect_interval(np.abs(draws) ** 3 / 4 + 1)
     for shift in (0.1, 0.5, 1.0, 1.2, 3.2, 4.0, -1.2, -4.0):
         cases[f"size of a shift by {shift}"] = size_interval(draws + shift)
+        cases[f"bounded, a shift by {shift}"] = bounded_interval(draws + shift)
     same("intervals", cases)
 
 
@@ -1029,8 +1060,8 @@ def test_numbers_of_nuts(same):
     shallow = sample_nuts(normal_target, start, rng(), draws=6, warm_up=25, acceptance=0.9, max_depth=1)
     longer = sample_nuts(normal_target, start, rng(), draws=4, warm_up=110)
     chains = Chains(normal_target, start, 4)
-    moves = [chains.move(0.3, np.array([1.0, 4.0]), rng()) for _ in range(3)]
-    far = Chains(normal_target, start, 6).move(40.0, np.ones(2), rng())
+    moves = [chains.move(0.3, Scales(np.array([1.0, 4.0])), rng()) for _ in range(3)]
+    far = Chains(normal_target, start, 6).move(40.0, Scales(np.ones(2)), rng())
     still = Chains(normal_target, start, 3)
     cases = {
         "draws": found,
@@ -1041,8 +1072,8 @@ def test_numbers_of_nuts(same):
         "by default": sample_nuts(normal_target, start[:1], rng()).draws.shape,
         "moves": {"moves": moves, "position": chains.position, "log_density": chains.log_density},
         "a step too long": far,
-        "leap": still.leap(0.5, np.array([1.0, 4.0]), wave(3, 2)),
-        "leap too far": still.leap(9.0, np.array([1.0, 4.0]), wave(3, 2)),
+        "leap": still.leap(0.5, Scales(np.array([1.0, 4.0])), wave(3, 2)),
+        "leap too far": still.leap(9.0, Scales(np.array([1.0, 4.0])), wave(3, 2)),
     }
     same("nuts", cases, rtol=OF_CHAINS)
 
@@ -1053,7 +1084,6 @@ def test_numbers_of_nuts_adaptation(same):
         size.update(accepted)
         steps.append([size.now, size.settled])
     size.restart(2.0)
-    constant = np.column_stack([wave(9), np.ones(9), wave(9)])
 
     def flat(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(len(positions)), np.zeros_like(positions)
@@ -1062,11 +1092,28 @@ def test_numbers_of_nuts_adaptation(same):
         "steps": steps,
         "restarted": [size.now, size.settled],
         "windows": {str(count): list(windows(count)) for count in (0, 1, 20, 30, 45, 60, 80, 150, 151, 200, 400)},
-        "first step": first_step(Chains(normal_target, np.array([[3.0, -5.0], [0.5, 0.1]]), 4), np.ones(2), rng()),
-        "first step where all is flat": first_step(Chains(flat, np.ones((1, 2)), 4), np.ones(2), rng()),
-        "scales": scales(constant, np.column_stack([2 * wave(9), wave(9), np.ones(9)])),
+        "first step": first_step(
+            Chains(normal_target, np.array([[3.0, -5.0], [0.5, 0.1]]), 4), Scales(np.ones(2)), rng()
+        ),
+        "first step where all is flat": first_step(Chains(flat, np.ones((1, 2)), 4), Scales(np.ones(2)), rng()),
     }
     same("nuts_adaptation", cases)
+
+
+def test_numbers_of_nuts_metric(same):
+    constant = np.column_stack([wave(9), np.ones(9), wave(9)])
+    steep = np.column_stack([2 * wave(9), wave(9), np.ones(9)])
+    together = Directions(np.array([[4.0, 1.0], [1.0, 0.5]]))
+    few, enough = learnt(constant[:5], steep[:5]), learnt(constant[:6], steep[:6])
+    cases = {
+        "scales": scales(constant, steep),
+        "few": [type(few).__name__, few.velocity(wave(2, 3)), few.momentum((2, 3), rng())],
+        "enough": [type(enough).__name__, enough.velocity(wave(2, 3)), enough.momentum((2, 3), rng()), enough.variance],
+        "learnt": learnt(wave(12, 2), -wave(12, 2) @ np.array([[2.0, 0.5], [0.5, 3.0]])).velocity(np.eye(2)),
+        "together": [together.velocity(wave(2, 3, 2)), together.momentum((4, 2), rng()), together.variance],
+        "not a number": type(learnt(np.full((8, 2), NAN), wave(8, 2))).__name__,
+    }
+    same("nuts_metric", cases)
 
 
 def test_numbers_of_diagnostics(same):

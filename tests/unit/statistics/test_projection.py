@@ -62,3 +62,13 @@ def test_what_has_no_components_is_refused():
         principal_components(np.ones((4, 3)))
     with pytest.raises(EvidenceError):
         principal_components([[1, np.nan], [0, 1]])
+
+
+def test_the_sign_does_not_hang_on_the_last_bit_of_what_is_equally_far():
+    rng = np.random.default_rng(8)
+    told = rng.integers(2, size=60)
+    vectors = np.column_stack([told, 1 - told, rng.normal(0, 0.01, 60)])  # two words of which there is always one
+    for way in (1.0, -1.0):
+        moved = vectors + np.array([way, -way, 0]) * 1e-13 * told[:, None]
+        axis = principal_components(moved, 1).axes[0]
+        assert axis[0] > 0 > axis[1]

@@ -1,0 +1,141 @@
+"""Intervals of the effects of a transition matrix: of how far the worst block's outputs are from fair.
+
+A total variation is the largest of several differences of shares, one for each set of outputs, and an effect is the
+largest total variation of several blocks. Draws of a largest are larger than what they are draws of where several
+are about as large, and they are never 0: an interval between their quantiles held an effect of nothing never, and
+two blocks that are as far off as each other in .85 of cases. Each difference has an interval that holds; the one
+stated here is put together from those (METHODS section 2).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.model import Interval
+from assay.statistics.distribution import pad_to
+from assay.statistics.transition import StepEffects, outputs_under
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+DRAWS = 4000
+"""Draws that the limits are read off."""
+
+NEAR = 1.5
+"""Errors by which a difference may be behind the largest and still be taken to be as large."""
+
+EVERY_SET = 6
+"""Outputs up to which every set of them is looked at; of more, the likeliest to be ahead and their neighbours."""
+
+
+def step_intervals(
+    effects: StepEffects,
+    transitions: Floats,
+    unbiased: ArrayLike,
+    biased: ArrayLike,
+    *,
+    seen: ArrayLike | None = None,
+    neutral: bool = False,
+    level: float = 0.95,
+) -> dict[str, Interval]:
+    """State the effects that `transition.step_effects` draws, or `neutral_effects`.
+
+    Parameters
+    ----------
+    effects : StepEffects
+        Draws of the effects; the estimates are their means.
+    transitions : ndarray, shape (draws, rows, outputs)
+        Transition matrices they are of.
+    unbiased, biased : array_like, shape (blocks, rows)
+        Declared distributions of the blocks of each step.
+    seen : array_like of bool, shape (rows, outputs), optional
+        Which outputs a row was answered by at all. One that never came may have a share of 0, which no draw has:
+        limits reach as far as they would without it (as those of a share of 0 of n do, Brown, Cai & DasGupta 2001).
+    neutral : bool
+        Whether the last output is harmless.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    dict of str to Interval
+        ``step_1`` and ``step_2``, within [0, 1].
+
+    Notes
+    -----
+    Limits are the largest of the limits of the single differences, at a level that is as high as what several that
+    are about as large need together: with one it is that of the interval, with two that are independent nearly so.
+    In 36 services of 40 to 640 pronouns such intervals held .92 to .98, quantiles of the draws 0 to .98.
+    """
+    drawn = transitions[:: max(1, len(transitions) // DRAWS)]
+    bare = _without_unseen(drawn, seen)
+    fair = pad_to(unbiased, transitions.shape[2] - neutral)
+    stated = {}
+    for name, shares, means in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
+        low, high = _limits(drawn, bare, np.atleast_2d(np.asarray(shares, dtype=float)), fair, neutral, level)
+        estimate = float(means.mean())
+        stated[name] = Interval(estimate, min(max(0.0, low), estimate), max(high, estimate), level)
+    return stated
+
+
+def _limits(
+    drawn: Floats, bare: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
+) -> tuple[float, float]:
+    """Find the limits of the worst of some blocks."""
+    sets = _sets(drawn, shares, fair, neutral)
+    table = _differences(drawn, shares, fair, sets, neutral)
+    means = table.mean(axis=0)
+    # of each block the target that it is nearest to; of those the block and the set of outputs that are farthest off
+    nearest = means.max(axis=2).argmin(axis=1)
+    own = table[:, np.arange(len(shares)), nearest].reshape(len(table), -1)
+    tail = _tail(own, level)
+    limits = np.quantile(table, [tail, 1 - tail], axis=0)
+    if bare is not drawn:
+        others = np.quantile(_differences(bare, shares, fair, sets, neutral), [tail, 1 - tail], axis=0)
+        limits = np.stack([np.minimum(limits[0], others[0]), np.maximum(limits[1], others[1])])
+    low, high = limits.max(axis=3).min(axis=2).max(axis=1)
+    return float(low), float(high)
+
+
+def _tail(differences: Floats, level: float) -> float:
+    """Share to cut off each end of every difference, so that the limits of the largest hold as often as they say."""
+    means = differences.mean(axis=0)
+    first = int(means.argmax())
+    behind = (differences[:, [first]] - differences).std(axis=0)
+    level_with = differences[:, means[first] - means <= NEAR * behind]
+    ranks = level_with.argsort(axis=0).argsort(axis=0)
+    # the largest is outside its limits where all that are as large are below theirs, or one is above
+    highest = (ranks.max(axis=1) + 0.5) / len(ranks)
+    return float(1 - np.quantile(np.maximum(highest, 1 - highest), level))
+
+
+def _differences(drawn: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
+    """By how much more often each set of outputs comes than is fair, shape (draws, blocks, targets, sets)."""
+    outputs = outputs_under(drawn[:, :, : fair.shape[1]], shares)
+    mass = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
+    return np.asarray((outputs @ sets.T)[:, :, None] - mass[..., None] * (fair @ sets.T))
+
+
+def _sets(drawn: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
+    """List sets of outputs, shape (sets, outputs): every one, or those that may be the farthest off."""
+    count = fair.shape[1]
+    if count <= EVERY_SET:
+        return np.array([one for one in product((0.0, 1.0), repeat=count) if 0 < sum(one) < count])
+    away = _differences(drawn.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
+    flips = np.vstack([np.zeros(count, dtype=bool), np.eye(count, dtype=bool)])
+    return np.unique(((away > 0)[:, None] ^ flips).reshape(-1, count), axis=0).astype(float)
+
+
+def _without_unseen(drawn: Floats, seen: ArrayLike | None) -> Floats:
+    """Give the matrices without outputs that never came; a row of which nothing is known stays."""
+    if seen is None:
+        return drawn
+    came = np.asarray(seen, dtype=bool)
+    came = came | ~came.any(axis=1, keepdims=True)
+    if came.all():
+        return drawn
+    left = np.where(came, drawn, 0.0)
+    return np.asarray(left / left.sum(axis=2, keepdims=True))
