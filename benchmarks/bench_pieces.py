@@ -83,7 +83,7 @@ def measure() -> Pieces:
         migrate.upgrade(server.url())
         database = Database(server.url())
         ring = Doorbell(make_celery(Settings(broker_url=redis.url)))
-        found = _in_the_database(database) | {"ring": _median_ms(lambda: ring("job_x"))} | _sizes(server.url())
+        found = _in_the_database(database) | {"ring": _median_ms(lambda: ring(["job_x"]))} | _sizes(server.url())
         database.close()
     call, job = _of_a_job()
     return Pieces(**found, call=call, job=job)

@@ -91,7 +91,7 @@ def create_app(
     settings: Settings,
     *,
     desk: TargetDesk,
-    doorbell: Callable[[str], None],
+    doorbell: Callable[[Sequence[str]], None],
     lifespan: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
     clock: Callable[[], float] = time.time,
     tracer_provider: TracerProvider | None = None,
@@ -107,7 +107,7 @@ def create_app(
     desk : TargetDesk
         What the service must know of targets.
     doorbell : callable
-        Wakes a worker for a job id. It is called after the commit, in a thread of its own; what it
+        Wakes a worker for each of some job ids. It is called after the commit, in a thread of its own; what it
         raises is logged and counted.
     lifespan : callable
         Makes a context manager that is entered when the service starts and left when it stops;
@@ -177,7 +177,7 @@ def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
 def _wire(
     settings: Settings,
     desk: TargetDesk,
-    doorbell: Callable[[str], None],
+    doorbell: Callable[[Sequence[str]], None],
     clock: Callable[[], float],
     more_numbers: Sequence[CollectorRegistry],
     methodologies: Methodologies | None,

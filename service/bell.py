@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -12,11 +13,14 @@ from service.meter import Meter
 
 WAITING_RINGS = 256
 
+GATHER_S = 0.002
+"""How long a ring waits for others, to go out with them: nothing beside a job, and much beside a request."""
+
 log = structlog.get_logger(__name__)
 
 
 class Bell:
-    """One thread that rings for committed jobs, in order.
+    """One thread that rings for committed jobs, in order, and for those that come together at a time.
 
     A ring that fails, or finds `WAITING_RINGS` before it because the broker stalls, is logged,
     counted and forgotten: the job is in the database, and the reconciler dispatches what was
@@ -25,12 +29,12 @@ class Bell:
     Parameters
     ----------
     doorbell : callable
-        Wakes a worker for a job id. It may block and it may raise.
+        Wakes a worker for each of some job ids. It may block and it may raise.
     meter : Meter
         Counts the failures.
     """
 
-    def __init__(self, doorbell: Callable[[str], None], meter: Meter) -> None:
+    def __init__(self, doorbell: Callable[[Sequence[str]], None], meter: Meter) -> None:
         self._doorbell, self._meter = doorbell, meter
         self._waiting: queue.Queue[str | None] = queue.Queue(WAITING_RINGS)
         self._thread: threading.Thread | None = None
@@ -57,10 +61,21 @@ class Bell:
         self._thread.join(timeout=1)
 
     def _ring_all(self) -> None:
-        while (job_id := self._waiting.get()) is not None:
-            try:
-                self._doorbell(job_id)
-            except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the job is safe
+        going_on = True
+        while going_on:
+            job_ids = [self._waiting.get()]
+            if job_ids != [None]:
+                time.sleep(GATHER_S)
+                job_ids += [self._waiting.get_nowait() for _ in range(self._waiting.qsize())]
+            going_on = None not in job_ids
+            if rung := [job_id for job_id in job_ids if job_id is not None]:
+                self._ring(rung)
+
+    def _ring(self, job_ids: Sequence[str]) -> None:
+        try:
+            self._doorbell(job_ids)
+        except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the jobs are safe
+            for job_id in job_ids:
                 self._failed(job_id, type(error).__name__)
 
     def _failed(self, job_id: str, why: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 from celery import Celery
 from celery.utils import uuid
@@ -23,30 +24,40 @@ class Doorbell:
         self._lock = threading.Lock()
         self._producer: Producer | None = None
 
-    def __call__(self, job_id: str) -> None:
-        """Ask any worker to look at a job.
+    def __call__(self, job_ids: Sequence[str]) -> None:
+        """Ask workers to look at jobs, one worker at each.
 
-        May block for the broker's time-out (not for event loops), and raises whatever the broker's
-        client raises when it is down, full or stalled: whoever rings counts that and goes on.
+        Several go out together, which costs less than half as much for each. May block for the broker's time-out
+        (not for event loops), and raises whatever the broker's client raises when it is down, full or stalled: whoever
+        rings counts that and goes on. Of several some may have been heard then.
         """
-        message = self._app.amqp.as_task_v2(
-            uuid(), RUN_JOB, args=[job_id], ignore_result=True, argsrepr=f"({job_id!r},)", kwargsrepr="{}"
-        )
         with self._lock:
             try:
-                self._open().publish(  # type: ignore[no-untyped-call]
-                    message.body,
-                    exchange="",
-                    routing_key=self._queue,
-                    serializer="json",
-                    headers=message.headers,
-                    delivery_mode="persistent",
-                    retry=False,
-                    **message.properties,
-                )
+                producer = self._open()
+                if len(job_ids) == 1:
+                    self._publish(producer, job_ids[0])
+                    return
+                with producer.batch():  # type: ignore[no-untyped-call]
+                    for job_id in job_ids:
+                        self._publish(producer, job_id)
             except BaseException:
                 self._close()  # the next ring begins with a new connection
                 raise
+
+    def _publish(self, producer: Producer, job_id: str) -> None:
+        message = self._app.amqp.as_task_v2(
+            uuid(), RUN_JOB, args=[job_id], ignore_result=True, argsrepr=f"({job_id!r},)", kwargsrepr="{}"
+        )
+        producer.publish(  # type: ignore[no-untyped-call]
+            message.body,
+            exchange="",
+            routing_key=self._queue,
+            serializer="json",
+            headers=message.headers,
+            delivery_mode="persistent",
+            retry=False,
+            **message.properties,
+        )
 
     def unheard(self) -> int:
         """Count the messages that wait for a worker. May block and raise as a ring does."""

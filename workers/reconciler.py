@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -37,8 +37,8 @@ TIDY_EVERY_S = 3600
 class Bell(Protocol):
     """Rings for jobs, and knows how many rings have not been heard."""
 
-    def __call__(self, job_id: str) -> None:
-        """Ring. May block, and raise."""
+    def __call__(self, job_ids: Sequence[str]) -> None:
+        """Ring for each of some jobs. May block, and raise."""
 
     def unheard(self) -> int:
         """Count the rings that wait for a worker. May block, and raise."""
@@ -56,13 +56,13 @@ def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
                 log.error("job buried after too many fruitless attempts", job=job_id)
             due = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s)
             jobs.mark_dispatched(connection, due)
-        for job_id in due:
-            try:
-                ring(job_id)
-            except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the jobs are safe
-                log.warning("doorbell not heard", job=job_id, why=type(error).__name__)
-                return announced  # they are announced again when `redispatch_s` have passed
-            announced += 1
+        try:
+            if due:
+                ring(due)
+        except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the jobs are safe
+            log.warning("doorbell not heard", jobs=len(due), first=due[0], why=type(error).__name__)
+            return announced  # they are announced again when `redispatch_s` have passed
+        announced += len(due)
         if len(due) < BATCH:
             return announced
 

@@ -166,10 +166,10 @@ def _function(method: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 @contextmanager
-def served(settings: Settings, doorbell: Callable[[str], None]) -> Iterator[FastAPI]:
+def served(settings: Settings, complete: Callable[[str], object]) -> Iterator[FastAPI]:
     """Make an application that schemathesis starts; stop it afterwards."""
     try:
-        yield create_app(settings, desk=Desk(settings), doorbell=doorbell)
+        yield create_app(settings, desk=Desk(settings), doorbell=lambda job_ids: [complete(one) for one in job_ids])
     finally:
         shutdown_lifespans()
 

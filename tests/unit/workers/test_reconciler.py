@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from sqlalchemy import update
 
@@ -58,10 +60,11 @@ class Rung(list[str]):
         super().__init__()
         self.broken_after = broken_after
 
-    def __call__(self, job_id: str) -> None:
-        if len(self) >= self.broken_after:
-            raise ConnectionError("no broker")
-        self.append(job_id)
+    def __call__(self, job_ids: Sequence[str]) -> None:
+        for job_id in job_ids:
+            if len(self) >= self.broken_after:
+                raise ConnectionError("no broker")
+            self.append(job_id)
 
     def unheard(self) -> int:
         if len(self) >= self.broken_after:
@@ -79,11 +82,11 @@ def test_more_jobs_than_fit_a_batch_are_announced_at_once_and_each_once(database
 
 
 def test_a_broker_that_breaks_ends_the_round_and_loses_nothing(database):
-    ids, rung = post(database, 5), Rung()
-    broken = Rung(broken_after=2)
-    assert reconcile(database, broken, Settings()) == 2
+    ids, rung = post(database, BATCH + 5), Rung()
+    broken = Rung(broken_after=BATCH + 2)
+    assert reconcile(database, broken, Settings()) == BATCH
     time_passes(database)
-    assert reconcile(database, rung, Settings()) == 5
+    assert reconcile(database, rung, Settings()) == BATCH + 5
     assert set(rung) == set(ids)
 
 
@@ -110,9 +113,10 @@ def test_the_bell_counts_what_no_worker_has_heard():
     app = make_celery(Settings())
     bell = Doorbell(app)
     assert bell.unheard() == 0
-    bell("job_1")
-    bell("job_2")
-    assert bell.unheard() == 2
+    bell(["job_1"])
+    assert bell.unheard() == 1
+    bell(["job_2", "job_3"])
+    assert bell.unheard() == 3
     app.control.purge()
     assert bell.unheard() == 0
 
