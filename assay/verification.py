@@ -21,6 +21,9 @@ from assay.merkle import leaf_hash, proves_inclusion
 BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version", "rerated_from"})
 """Parts of a document that do not follow from the evidence: its name, its dates, and which program wrote it."""
 
+ROUNDING = 1e-9
+"""Difference of two numbers, relative where they are large, that the order of a processor's additions can make."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -111,15 +114,24 @@ def check_replay(rating: Mapping[str, Any], again: Mapping[str, Any]) -> Iterato
         The document as it was given out.
     again : mapping
         The document that a replay made.
+
+    Notes
+    -----
+    Numbers may differ by `ROUNDING`: processors add up in different orders. How many do is said.
     """
+    before, after = _comparable(rating), _comparable(again)
     for name in ("letter", "probabilities"):
-        same = canonical_json(rating.get(name)) == canonical_json(again.get(name))
+        same = _rounding(before.get(name), after.get(name)) is not None
         said = f"{_brief(rating.get(name))} in the file"
         yield Check(f"replayed {name}", None if same else f"{said}, {_brief(again.get(name))} replayed", said)
-    before, after = _comparable(rating), _comparable(again)
-    differing = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    apart = {name: _rounding(before.get(name), after.get(name)) for name in sorted({*before, *after})}
+    differing = [name for name, one in apart.items() if one is None]
     wrong = f"the replay differs in {', '.join(differing)}" if differing else None
-    yield Check("replayed document", wrong, f"the same to the last bit; {_engines(rating, again)}")
+    rounded = [far for one in apart.values() if one is not None for far in one]
+    same_as = "the same to the last bit"
+    if rounded:
+        same_as = f"the same but for how this processor rounds: {len(rounded)} numbers, by {max(rounded):.0e} at most"
+    yield Check("replayed document", wrong, f"{same_as}; {_engines(rating, again)}")
 
 
 def check_proof(proof: Mapping[str, Any]) -> Check:
@@ -158,6 +170,22 @@ def _comparable(document: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
     plain: dict[str, Any] = json.loads(canonical_json(kept))
     return plain
+
+
+def _rounding(one: Any, other: Any) -> list[float] | None:
+    """Tell by how much numbers differ that are the same but for rounding; ``None`` if anything else differs."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        parts = [_rounding(value, other[name]) for name, value in one.items()]
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        parts = [_rounding(*pair) for pair in zip(one, other, strict=True)]
+    elif one == other and isinstance(one, bool) == isinstance(other, bool):
+        return []
+    elif {type(one), type(other)} in ({float}, {float, int}):
+        far = abs(one - other) / max(1.0, abs(one), abs(other))
+        return [far] if far <= ROUNDING else None
+    else:
+        return None
+    return None if None in parts else [far for part in parts if part is not None for far in part]
 
 
 def _engines(rating: Mapping[str, Any], again: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from assay.methods.round_trip import RoundTrip
 from assay.model import Reply
 from assay.statement import PAYLOAD_TYPE, rating_statement, statements
 from assay.verdict import rate
+from assay.verification import _rounding
 from cli.exits import Exit, as_one_line
 from cli.verify import verify_file
 from store.specification import dump_method
@@ -162,6 +163,55 @@ def test_a_letter_that_does_not_follow_from_the_evidence_is_found_by_the_replay_
     told = wrong_with(path, keys, replay=True)
     assert '"UCS" in the file' in told
     assert "the replay differs in" in told
+
+
+def moved_by(value, far):
+    """The same document with every number that has digits moved a little."""
+    if isinstance(value, dict):
+        return {name: moved_by(each, far) for name, each in value.items()}
+    if isinstance(value, list):
+        return [moved_by(each, far) for each in value]
+    return value * (1 + far) if isinstance(value, float) else value
+
+
+def test_another_processor_s_rounding_is_told_and_is_no_difference(rated, file, keys, capsys):
+    document, observations = rated
+    rounded = document | {"components": moved_by(document["components"], 1e-14)}
+    verify_file(file(written(rounded, observations)), keys=keys, replay=True)
+    said = capsys.readouterr().out
+    assert "but for how this processor rounds" in said
+    assert "1e-14 at most" in said
+
+
+@pytest.mark.parametrize("far", [1e-7, -0.01])
+def test_more_than_rounding_is_a_difference(rated, file, keys, far):
+    document, observations = rated
+    changed = document | {"components": moved_by(document["components"], far)}
+    assert "the replay differs in components" in wrong_with(file(written(changed, observations)), keys, replay=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ({"a": [1, 0.5]}, {"a": [1, 0.5]}, []),
+        (1.0, 1, []),
+        (1, 1 + 1e-12, [1e-12]),
+        (0.0, 1e-12, [1e-12]),
+        (1e6, 1e6 + 1e-4, [1e-10]),
+        (0.0, 1e-8, None),
+        (1, 2, None),
+        (True, 1, None),
+        (1, True, None),
+        (1.0, "1.0", None),
+        (None, 0.0, None),
+        ({"a": 1.0}, {"b": 1.0}, None),
+        ([0.1, 0.2], [0.1], None),
+        ([0.1, 0.2], [0.1, 0.3], None),
+    ],
+)
+def test_only_numbers_may_differ_and_only_in_their_last_digits(one, other, apart):
+    found = _rounding(one, other)
+    assert found == (apart if apart is None else pytest.approx(apart, rel=1e-3))
 
 
 @pytest.mark.parametrize("kept", [0, 1, 200, 0.5, -1, -400])
