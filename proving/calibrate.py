@@ -42,6 +42,9 @@ EVERY = {**WORLDS, **AT_ONCE}
 
 NOMINAL = 0.95
 
+SEEDS_A_CASE = 100_000
+"""Between the first seeds of two cases: services of one seed differ in their effects alone, and would err together."""
+
 CHUNK = 8
 """Runs that a process is given at a time."""
 
@@ -102,9 +105,9 @@ def jobs_of(worlds: Sequence[str], seeds: int, simulations: int) -> list[Job]:
     jobs: list[Job] = []
     of_case = _of_case(simulations)
     for world in worlds:
-        for case in dict.fromkeys((*CASES, *COVERED)):
+        for place, case in enumerate(dict.fromkeys((*CASES, *COVERED))):
             count = max(seeds if case in CASES else 0, of_case if case in COVERED else 0)
-            jobs += [(world, case, seed) for seed in range(count)]
+            jobs += [(world, case, SEEDS_A_CASE * place + seed) for seed in range(count)]
         jobs += [(world, None, seed) for seed in range(simulations if world in DRAWN else 0)]
     return jobs
 
@@ -176,7 +179,7 @@ def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]
     """Give a row for each world and stated interval: over all cases, and by the size of the effect it is of."""
     for world in dict.fromkeys(one.world for one in runs):
         own = [one for one in runs if one.world == world]
-        covered = [one for case in COVERED for one in own if one.case == case and one.seed < _of_case(simulations)]
+        covered = [one for one in own if one.case in COVERED and one.seed % SEEDS_A_CASE < _of_case(simulations)]
         drawn = [one for one in own if one.case is None]
         for path in covered[0].held if covered else ():
             step = next((step for step in (0, 1) if path == f"effects.step_{step + 1}"), None)
