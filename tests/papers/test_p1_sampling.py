@@ -21,7 +21,7 @@ from assay.catalog.shipped import association_words
 from assay.experiment import run
 from assay.methods import StimulusSampling
 from assay.model import Reply
-from assay.statistics.diagnostics import autocorrelation
+from assay.statistics.diagnostics import autocorrelation, effective_size
 from assay.statistics.projection import principal_components
 from assay.statistics.surrogate import NormalPrior, fit_surrogate, sample_posterior
 from assay.stimuli import VectorStimuli
@@ -79,11 +79,17 @@ def dictionary():
 
 # ---------------------------------------------------------------------------- the sampler
 def test_autocorrelation_declines_sharply():
-    """The paper: "a sharp decline after time lag"; draws of NUTS even lean to the other side of the last one."""
+    """The paper: "a sharp decline after time lag".
+
+    Draws of NUTS even lean to the other side of the last one (-.3 to -.4 at lag 1), and so a little to the side of the
+    one before it: draws are worth more than as many independent ones.
+    """
     by_lag = autocorrelation(drawn().draws, 40)
     assert by_lag[:, 0] == pytest.approx(1)
-    assert by_lag[:, 1:].max() < 0.2
-    assert np.abs(by_lag[:, 5:]).max() < 0.15
+    assert by_lag[:, 1].max() < 0
+    assert by_lag[:, 2].max() < 0.3
+    assert np.abs(by_lag[:, 3:]).max() < 0.15
+    assert effective_size(drawn().draws).min() > 2000
 
 
 @pytest.mark.parametrize("positive", [True, False])
