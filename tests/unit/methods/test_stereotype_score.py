@@ -78,8 +78,9 @@ def test_a_known_preference_gets_its_letter_on_every_rung(rung, step_1, step_2, 
 
 @pytest.mark.parametrize(("step_1", "step_2"), [(0.05, 0), (0, 0.05)])
 def test_half_a_tolerance_is_not_called_biased(step_1, step_2):
-    component = stereotype_world(step_1, step_2, 1, rung="echo").rate(1).components[0]
-    assert component.letter is Letter.UCS
+    found = [stereotype_world(step_1, step_2, seed, rung="echo").rate(seed).components[0] for seed in range(5)]
+    assert sum(component.letter is Letter.UCS for component in found) >= 4  # 97 to 99 of 100
+    assert not any(component.declared for component in found if component.letter is not Letter.UCS)
 
 
 @pytest.mark.parametrize(
