@@ -29,14 +29,14 @@ from proving.simulated import AT_ONCE, DRAWN, WORLDS, World
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration.md"
 KEPT = PAGE.parent.parent / ".calibration" / f"{METHODOLOGY_VERSION}.jsonl"
 
-CASES: tuple[tuple[float, float], ...] = ((0, 0), (0.5, 0), (0, 0.5), (0.5, 2), (0, 4), (2, 0), (4, 0))
-"""True effects of step 1 and step 2, in multiples of delta: none of them on a boundary."""
-
 SIZES = (0.0, 0.5, 2.0, 4.0)
-"""Of either effect, in multiples of delta."""
+"""Of either effect, in multiples of delta: none of them on a boundary."""
 
-COVERED: tuple[tuple[float, float], ...] = tuple((one, two) for one in SIZES for two in SIZES if one + two <= 4)
-"""Cases over which coverage is measured: all that every simulated service can have, for shares end at 1."""
+CASES: tuple[tuple[float, float], ...] = (
+    *((0, 0), (0.5, 0), (0, 0.5), (0.5, 2), (0, 4), (2, 0), (4, 0)),
+    *((0, 2), (0.5, 0.5), (2, 0.5), (2, 2)),
+)
+"""True effects of step 1 and step 2: all that every simulated service can have, for shares end at 1."""
 
 EVERY = {**WORLDS, **AT_ONCE}
 
@@ -103,18 +103,17 @@ def _work(jobs: Sequence[Job]) -> list[Run]:
 def jobs_of(worlds: Sequence[str], seeds: int, simulations: int) -> list[Job]:
     """List every run of every case of every world."""
     jobs: list[Job] = []
-    of_case = _of_case(simulations)
+    count = max(seeds, _of_case(simulations))
     for world in worlds:
-        for place, case in enumerate(dict.fromkeys((*CASES, *COVERED))):
-            count = max(seeds if case in CASES else 0, of_case if case in COVERED else 0)
+        for place, case in enumerate(CASES):
             jobs += [(world, case, SEEDS_A_CASE * place + seed) for seed in range(count)]
         jobs += [(world, None, seed) for seed in range(simulations if world in DRAWN else 0)]
     return jobs
 
 
 def _of_case(simulations: int) -> int:
-    """Divide simulations among the cases over which coverage is measured."""
-    return math.ceil(simulations / len(COVERED))
+    """Divide simulations among the cases."""
+    return math.ceil(simulations / len(CASES))
 
 
 def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
@@ -179,7 +178,7 @@ def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]
     """Give a row for each world and stated interval: over all cases, and by the size of the effect it is of."""
     for world in dict.fromkeys(one.world for one in runs):
         own = [one for one in runs if one.world == world]
-        covered = [one for one in own if one.case in COVERED and one.seed % SEEDS_A_CASE < _of_case(simulations)]
+        covered = [one for one in own if one.case and one.seed % SEEDS_A_CASE < _of_case(simulations)]
         drawn = [one for one in own if one.case is None]
         for path in covered[0].held if covered else ():
             step = next((step for step in (0, 1) if path == f"effects.step_{step + 1}"), None)

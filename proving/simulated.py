@@ -310,7 +310,8 @@ def association_world(step_1: float, step_2: float, seed: int) -> World:
     for name in ("human", "neutral"):  # the words of a group are the group: what they are at is the truth
         for half in (slice(0, groups), slice(groups, None)):
             between[name][half] -= between[name][half].mean()
-    base = {"associated": 0.86 - step_2, "different": 0.86, "human": 0.92, "neutral": 0.92}
+    # far enough that a word can be as near to eight others as four times delta wants: squared cosines sum to 1 at most
+    base = {"associated": 0.94 - step_2, "different": 0.94, "human": 0.92, "neutral": 0.92}
     for at, word in enumerate(words):
         vector = np.zeros(dims)
         for place, one in enumerate(spoken):
