@@ -296,7 +296,7 @@ def test_numbers_of_worst_block(same):
     drawn = draw_transitions(counts, rng(), 4500)
     unbiased, biased = [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.25, 0.25]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
     many = draw_transitions(np.eye(6, 7) * 5 + 1, rng(), 300)
-    six = np.full((1, 6), 1 / 6), [[0.5, *[0.1] * 5]]
+    six = np.full((1, 6), 1 / 6), [[0.5, *[0.1] * 5], [*[0.1] * 5, 0.5]]
 
     def stated(draws: np.ndarray, blocks: Any, **asked: Any) -> object:
         kind = neutral_effects if asked.get("neutral") else step_effects
