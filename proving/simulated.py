@@ -25,7 +25,7 @@ from assay.statistics.transition import neutral_effects, step_effects
 from assay.trials import Questions
 from proving.simulated_models import drawn_model, stereotype_world
 from proving.simulated_pictures import picture_world
-from proving.simulated_sampling import SAMPLING_WORLDS, sampling_world
+from proving.simulated_sampling import SAMPLING_WORLDS
 from proving.translators import one_hop_answer, round_trip_answer
 
 Answer = Callable[[Ask], Reply]
@@ -397,8 +397,6 @@ DRAWN: Mapping[str, Callable[[int], World]] = {
 AT_ONCE: Mapping[str, Callable[[float, float, int], World]] = {
     "round-trip, translator, all texts": partial(translator_world, stop_early=False),
     "one-hop, translator, all texts": partial(translator_world, hop=True, stop_early=False),
-    "stereotype-score, choice, all texts": partial(stereotype_world, rung="choice", stop_early=False),
-    "stimulus-sampling, labels of texts, all texts": partial(sampling_world, hard=True, stop_early=False),
 }
 """Services that are shown all texts at once, so that no look is chosen by chance."""
 
