@@ -19,7 +19,6 @@ from assay.statistics.distribution import pad_to
 from assay.statistics.transition import StepEffects, outputs_under
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 DRAWS = 4000
 """Draws that the limits are read off."""
@@ -86,17 +85,18 @@ def _limits(
 ) -> tuple[float, float]:
     """Find the limits of the worst of some blocks."""
     sets = _sets(drawn, shares, fair, neutral)
-    table = _differences(drawn, shares, fair, sets, neutral)
-    means = table.mean(axis=0)
     # of each block the target that it is nearest to; of those the block and the set of outputs that are farthest off
-    nearest = means.max(axis=2).argmin(axis=1)
-    own = table[:, np.arange(len(shares)), nearest].reshape(len(table), -1)
-    tail = _tail(own, level)
-    limits = np.quantile(table, [tail, 1 - tail], axis=0)
-    if bare is not drawn:
-        others = np.quantile(_differences(bare, shares, fair, sets, neutral), [tail, 1 - tail], axis=0)
-        limits = np.stack([np.minimum(limits[0], others[0]), np.maximum(limits[1], others[1])])
-    low, high = limits.max(axis=3).min(axis=2).max(axis=1)
+    nearest = _differences(drawn.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
+    own = [_differences(drawn, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)]
+    tail = _tail(np.concatenate(own, axis=1), level)
+    # one target at a time keeps the largest array at (draws, blocks, sets)
+    matrices = [drawn] if bare is drawn else [drawn, bare]
+    found = []
+    for target in fair[:, None]:
+        every = [_differences(one, shares, target, sets, neutral)[:, :, 0] for one in matrices]
+        limits = np.stack([np.quantile(one, [tail, 1 - tail], axis=0) for one in every])
+        found.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
+    low, high = np.min(found, axis=0).max(axis=1)
     return float(low), float(high)
 
 
