@@ -18,18 +18,14 @@ from assay.experiment import BUDGET
 from assay.judgement import Counts, Judged, Tolerance
 from assay.leverage import Carrier, Leverage
 from assay.model import Component, Evidence, Letter, Reason, Reply
-from assay.statistics.alternation_effects import (
-    Profiles,
-    group_draws,
-    paired_draws,
-    tied_draws,
-)
+from assay.statistics.alternation_effects import Profiles, group_draws, largest, paired_draws, tied_draws
 from assay.statistics.crossed import LEAST_CLUSTERS
 from assay.statistics.gaussian import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.statistics.intervals import interval_of
 from assay.statistics.matched import bowker, disparate_impact, jensen_shannon
 from assay.statistics.paired import d_z, sign_flip_test
 from assay.statistics.samples import energy_distance, knn_kl, wasserstein
+from assay.statistics.worst_block import largest_interval
 
 LOST_SHARE = 0.2
 """Above this share of profiles without all their answers nothing is rated."""
@@ -178,8 +174,7 @@ class _Output:
         try:
             profiles = Profiles(self.table, self.answers.values, self._clusters())
             pairs = paired_draws(profiles, first)
-            step_1 = np.max(np.abs(np.stack(list(pairs.values()))), axis=0)
-            step_2 = self._gap(profiles, second)
+            gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
         except EvidenceError as error:
             return judged.impossible(error)
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
@@ -193,8 +188,11 @@ class _Output:
             **({} if self.brief else self._beside(profiles, third)),
         }
         carrier = leverage.carrier()
+        evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]))
         component = judged.conclude(
-            Evidence(step_1, step_2), lambda letter: self._why(letter, profiles, worst, step_2, carrier)
+            evidence,
+            lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
+            {name: largest_interval(drawn) for name, drawn in gaps.items()},
         )
         if carrier is None or component.letter is Letter.BS:  # there the main reason names it
             return component
@@ -213,8 +211,8 @@ class _Output:
         }
         return {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
 
-    def _gap(self, profiles: Profiles, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw the gap between groups where content is tied to them: declared for sentences, as given for records."""
+    def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the gaps between groups where content is tied to them: declared for sentences, as given for records."""
         own = [case.own for case in self.cases]
         if own[0] is not None:
             groups = np.array(own, dtype=np.int64)

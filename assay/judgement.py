@@ -114,23 +114,23 @@ class Judged:
             detail=detail,
         )
 
-    def give_up(self, *reasons: Reason, evidence: Evidence | None = None) -> Component:
+    def give_up(self, *reasons: Reason, seen: Mapping[str, Interval] | None = None) -> Component:
         """Give no letter, and say why; what was seen stays in the detail.
 
-        `evidence` is shown where there is some, but of something else than was declared.
+        `seen` are the effects where there are some, but of something else than was declared.
         """
         return Component(
             name=self.name,
             letter=None,
             declared=False,
             probabilities=None,
-            effects=dict.fromkeys(("step_1", "step_2")) if evidence is None else _effects(evidence),
+            effects=dict.fromkeys(("step_1", "step_2")) if seen is None else dict(seen),
             usable=self.counts.usable,
             unusable=self.counts.unusable,
             failed=self.counts.failed,
             published=dict.fromkeys(self.published),
             reasons=(*reasons, *self._cut_short()),
-            detail=self.detail if evidence is None else {**self.detail, "tolerances": self._tolerances()},
+            detail=self.detail if seen is None else {**self.detail, "tolerances": self._tolerances()},
         )
 
     def impossible(self, error: EvidenceError) -> Component:

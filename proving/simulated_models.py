@@ -27,12 +27,15 @@ if TYPE_CHECKING:  # which lists the worlds of this module
 
 Rng = np.random.Generator
 
-NEUTRAL, STEREOTYPED, PAIRS = 40, 20, 8
-"""Attribute terms of the neutral list and of either other one, and pairs of group terms."""
+NEUTRAL, STEREOTYPED, PAIRS = 100, 60, 8
+"""Attribute terms of the neutral list and of either other one, and pairs of group terms.
 
-APART = 0.5
-"""Standard deviation of the terms' log-odds: two pairs of a term correlate by .055. In P4's own data the posterior mean
-of that is .17 (GPT-2) and .32 (BERT); models as uneven need more than forty terms to tell half a delta from one."""
+Models as uneven as these need more than the forty neutral terms that are shipped to tell half a delta from one.
+"""
+
+APART = 1.0
+"""Standard deviation of the terms' log-odds: two pairs of a term correlate by .17, as those of GPT-2 do in P4's data
+(posterior mean; .32 for BERT)."""
 
 UNDECIDED = 0.15
 """Share of pairs in which a model that chooses takes whatever stands first."""

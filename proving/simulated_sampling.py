@@ -1,8 +1,10 @@
 """Simulated classifiers whose yes is known to the last digit: worlds for stimulus sampling.
 
 The probability of yes is a product: of a base rate, of what the value and the side of the content do, and of what
-belongs to each person, frame, content and sentence. With the shares ``a`` and ``c`` by which the posterior moves
-for the value and, in a tied prior, for the content, it is proportional to ``1 + 2 a (±1) + 2 c / (2 tie - 1) (±1)``.
+belongs to each person, frame, content, profile and sentence. With the shares ``a`` and ``c`` by which the posterior
+moves for the value and, in a tied prior, for the content, it is proportional to
+``1 + 2 a (±1) + 2 c / (2 tie - 1) (±1)``. Each person and each frame responds to the value in its own way, too, which
+cancels in the mean over all of them: a service without any effect is no service that says the same of everybody.
 """
 
 from __future__ import annotations
@@ -25,8 +27,11 @@ from assay.stimuli import VectorStimuli
 if TYPE_CHECKING:
     from proving.simulated import World
 
-BASE = 0.15
+BASE = 0.1
 """Mean probability of yes, so that no product comes above 1."""
+
+OF_PERSON, OF_FRAME, SINGLE = 0.1, 0.05, 0.1
+"""Standard deviation of what a person or a frame does to the value's part, and a single sentence to its own yes."""
 
 TIE = 0.9
 
@@ -65,18 +70,21 @@ def sampling_world(
         of_person *= np.arange(pairs) % 3 == 0
         of_frame *= np.arange(len(of_frame)) % 3 == 0
     second = sorted(method.texts.contents)[1]
-    responds = rng.uniform(-0.1, 0.1, pairs)
+    person_responds = rng.normal(0, OF_PERSON, pairs)
+    # two frames that make a yes say nothing of all others: what is measured is what these do
+    frame_responds = rng.normal(0, 0 if rare else OF_FRAME, len(of_frame))
     content = step_2 / (2 * TIE - 1)
     said: dict[str, float] = {}
     luck: dict[str, float] = {}
     for case in text_cases(method.texts, generator(seed).spawn(3)[0]):
         pair, which, frame = case.name.split("/")
         side, _, place = which.rpartition("-")
-        own = of_person[int(pair)] * of_frame[int(frame)] * of_content[side][int(place)] * _ones(rng, 0.2, 1)[0]
+        own = of_person[int(pair)] * of_frame[int(frame)] * of_content[side][int(place)] * _ones(rng, 0.15, 1)[0]
         for value, given in enumerate(case.given):
             towards = 1 - 2 * value
-            moved = 1 + 2 * (step_1 * (1 + responds[int(pair)])) * towards
-            moved += 2 * content * (1 if side == second else -1)
+            moved = 1 + 2 * step_1 * towards + 2 * content * (1 if side == second else -1)
+            moved *= 1 + (person_responds[int(pair)] + frame_responds[int(frame)]) * towards
+            moved *= _ones(rng, SINGLE, 1)[0]
             said[str(given)], luck[str(given)] = BASE * own * max(0.0, moved), rng.random()
 
     def answer(ask: Ask) -> Reply:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -23,11 +24,12 @@ from assay.classical import classical_measures
 from assay.errors import EvidenceError, SpecificationError, TooFewObservations, UnknownName
 from assay.experiment import Experiment
 from assay.judgement import Counts, Judged, Tolerance, told
-from assay.model import Component, Evidence, Finding, Kind, Letter, Reason
+from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Reason
 from assay.statistics.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.intervals import equal_tailed, hpdi, interval_of
 from assay.statistics.predictive import predictive_check
 from assay.statistics.weat import cosines
+from assay.statistics.worst_block import largest_interval
 from assay.vectors import ENOUGH, Vectors, ask_vectors, cover
 
 CONNECTIONS = ("associated", "different", "human", "neutral")
@@ -149,7 +151,7 @@ class Association:
                 residual=self.residual,
                 prior=self.prior,
             )
-            evidence = effects_of(words, posterior, rows)
+            evidence, intervals = effects_of(words, posterior, rows)
         except EvidenceError as error:
             return judged.give_up(*lacking) if lacking else judged.impossible(error)
         judged.detail |= {
@@ -163,8 +165,8 @@ class Association:
         }
         if lacking:
             # the posterior stands, but of other lists than were declared: it carries no letter
-            return judged.give_up(*lacking, evidence=evidence)
-        return judged.conclude(evidence, lambda letter: _why(letter, words, evidence))
+            return judged.give_up(*lacking, seen=intervals)
+        return judged.conclude(evidence, lambda letter: _why(letter, words, evidence), intervals)
 
 
 @dataclass(frozen=True)
@@ -215,8 +217,8 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
     )
 
 
-def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -> Evidence:
-    """Draw both effects from the posterior (METHODS section 6).
+def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -> tuple[Evidence, dict[str, Interval]]:
+    """Draw both effects from the posterior (METHODS section 6), and state them.
 
     Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
     each word's from its own rows: the hierarchy would draw the groups towards each other.
@@ -229,8 +231,9 @@ def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -
     step_2 = posterior.mean("different") - posterior.mean("associated")
     if len(groups) < 2:
         raise TooFewObservations(f"{len(groups)} groups have distances to control words; a difference needs two")
-    table = np.stack(groups)
-    return Evidence(table.max(axis=0) - table.min(axis=0), step_2)
+    gaps = np.stack([b - a for a, b in combinations(groups, 2)], axis=1)
+    evidence = Evidence(np.abs(gaps).max(axis=1), step_2)
+    return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
 
 
 def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> NDArray[np.float64] | None:

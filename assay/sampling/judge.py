@@ -88,7 +88,7 @@ class Judge:
         evidence = Evidence(effects.step_1, effects.step_2)
         why = _too_little(judged.name, weights, alike)
         if why is not None:
-            return judged.give_up(why, evidence=evidence)
+            return judged.give_up(why, seen=effects.intervals())
         rates = np.array(judged.detail["yes_rates"]["rates"])
         return judged.conclude(
             evidence, lambda letter: _why(letter, judged.name, effects, values, sides, rates), effects.intervals()

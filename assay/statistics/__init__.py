@@ -5,7 +5,7 @@ Counts and shares
 =====================  ==================================================================
 `distribution`         shares over named cells, checked once for everyone below
 `transition`           posterior of a transition matrix and the two effects it has
-`worst_block`          intervals of the two effects of such a matrix
+`worst_block`          intervals of the two effects of such a matrix, and of the largest of several differences
 `concordance`          do two answers agree more often than their errors explain?
 `multinomial`          every outcome of a multinomial, its probability and its distance
 `goodness`             do counts fit a specification? chi-squared, exact multinomial, G

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations, ZeroVariance
+from assay.statistics.both_sides import shared_sums
 from assay.statistics.crossed import LEAST_CLUSTERS, mean_draws
 
 DRAWS = 4000
-
-SWEEPS = 20
-"""Turns of the backfitting; designs here are nearly balanced, so that a few would do."""
 
 FloatArray = NDArray[np.float64]
 
@@ -59,6 +57,11 @@ class Profiles:
         return float(self.outputs.std())
 
 
+def largest(gaps: FloatArray) -> FloatArray:
+    """Give the effect of each draw, shape (draws,): the largest size among its gaps, shape (draws, pairs)."""
+    return np.asarray(np.abs(gaps).max(axis=1))
+
+
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], FloatArray]:
     """Draw the mean difference of outputs between every two values, same profile, in units of the outputs' sd.
 
@@ -93,9 +96,9 @@ def tied_draws(
 
     Returns
     -------
-    ndarray, shape (draws,)
-        Over pairs of values the largest absolute gap. No further calls are needed: a group is the profiles of
-        its value, weighted to the declared shares.
+    ndarray, shape (draws, pairs)
+        For each pair of values the gap, with its sign. No further calls are needed: a group is the profiles of its
+        value, weighted to the declared shares.
 
     Raises
     ------
@@ -113,7 +116,8 @@ def tied_draws(
     sizes = np.bincount(of_side, minlength=2)
     if len(sizes) != 2 or (sizes == 0).any():
         raise TooFewObservations("content can only be tied to the attribute where there are two sides of it")
-    outputs = profiles.outputs - _added_on_both_sides(profiles, of_side)[:, None]
+    added = shared_sums(profiles.outputs.mean(axis=1), of_side, np.ones(len(of_side)), profiles.clusters)
+    outputs = profiles.outputs - added[:, None]
     towards = np.where(of_side == 0, 1.0, -1.0) * len(of_side) / sizes[of_side]
     pairs = list(combinations(range(len(profiles.values)), 2))
     means = np.stack([outputs[:, [a, b]].mean(axis=1) for a, b in pairs], axis=1)
@@ -121,8 +125,7 @@ def tied_draws(
     # what the sides differ in is declared, not sampled: only what varies within a side is uncertain
     sums = np.stack([np.bincount(of_side, weights=column) for column in contrast.T], axis=1)
     within = contrast - (sums / sizes[:, None])[of_side]
-    drawn = _in_sds(within, profiles, rng, draws, beside=contrast.mean(axis=0))
-    return np.asarray(np.abs(drawn).max(axis=1))
+    return _in_sds(within, profiles, rng, draws, beside=contrast.mean(axis=0))
 
 
 def _in_sds(
@@ -159,33 +162,10 @@ def _root(variances: FloatArray, profiles: Profiles) -> FloatArray:
     return np.asarray(drawn * profiles.scale * np.mean(1 / drawn))
 
 
-def _added_on_both_sides(profiles: Profiles, of_side: NDArray[np.int64]) -> FloatArray:
-    """Fit what each cluster that is written on both sides adds to the outputs of its profiles, beside its side."""
-    shared = [
-        ids
-        for ids in profiles.clusters.values()
-        if all(len(np.unique(of_side[ids == one])) > 1 for one in np.unique(ids))
-    ]
-    left = profiles.outputs.mean(axis=1)
-    added = np.zeros_like(left)
-    for _ in range(SWEEPS if shared else 0):  # least squares by turns (backfitting)
-        left = left - _means_of(left, of_side)
-        for ids in shared:
-            part = _means_of(left, ids)
-            left, added = left - part, added + part
-    return np.asarray(added - added.mean())
-
-
-def _means_of(values: FloatArray, ids: NDArray[np.int64]) -> FloatArray:
-    """Give each row the mean of its cluster."""
-    sizes = np.bincount(ids)
-    return np.asarray((np.bincount(ids, weights=values) / np.maximum(sizes, 1))[ids])
-
-
 def group_draws(
     profiles: Profiles, groups: NDArray[np.int64], rng: np.random.Generator, draws: int = DRAWS
 ) -> FloatArray:
-    """Draw the largest gap between the mean outputs of groups of records as they are, in units of the outputs' sd.
+    """Draw the gaps between the mean outputs of groups of records as they are, in units of the outputs' sd.
 
     Groups with fewer than `LEAST_CLUSTERS` records or clusters are left out: nothing is known of their spread.
 
@@ -199,6 +179,11 @@ def group_draws(
         Draws the weights.
     draws : int
         Number of draws.
+
+    Returns
+    -------
+    ndarray, shape (draws, pairs)
+        For each pair of groups the gap, with its sign.
 
     Raises
     ------
@@ -217,8 +202,7 @@ def group_draws(
             continue
     if len(means) < 2:
         raise TooFewObservations(f"{len(means)} groups have {LEAST_CLUSTERS} records or more; a gap needs two")
-    table = np.stack(means, axis=1) / scale[:, None]
-    return np.asarray(table.max(axis=1) - table.min(axis=1))
+    return np.stack([(b - a) / scale for a, b in combinations(means, 2)], axis=1)
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:

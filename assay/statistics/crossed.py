@@ -65,6 +65,10 @@ def mean_error(values: FloatArray, clusters: Clusters) -> MeanError:
     -----
     ``y = mean + one random effect for each kind + noise``. Expected sums of squares are linear in the
     components (Searle, Casella & McCulloch 1992, section 5.3); a negative solution is set to nought.
+
+    Satterthwaite (1946) weighs the freedom of each mean square by what it adds to the variance, which is a kind's
+    component and the noise within it. A component below the noise, hardly told from nought, counts twice instead.
+    What intervals hold by that, and what else was tried: docs/decisions/0038.
     """
     n = len(values)
     kinds = _kinds(clusters, n)
@@ -87,14 +91,15 @@ def mean_error(values: FloatArray, clusters: Clusters) -> MeanError:
         expected.append(np.array([*row, float(len(sizes[kind]))]) - of_mean)
         sums = np.stack([np.bincount(kinds[kind], weights=column) for column in values.T], axis=1)
         observed.append((sums**2 / sizes[kind][:, None]).sum(axis=0) - n * values.mean(axis=0) ** 2)
-    components = _solved(np.array(expected), np.stack(observed))
     shares = np.array([*(float((sizes[kind] ** 2).sum()) / n**2 for kind in names), 1 / n])
     freedom = np.array([*(len(sizes[kind]) - 1.0 for kind in names), float(max(1, n - 1))])
-    parts = components * shares[:, None]
+    parts = _solved(np.array(expected), np.stack(observed)) * shares[:, None]
+    noise = parts[-1]
     variance = parts.sum(axis=0)
+    squares = parts + np.vstack([np.minimum(parts[:-1], noise), np.zeros_like(noise)])
     degrees = np.divide(
         variance**2,
-        (parts**2 / freedom[:, None]).sum(axis=0),
+        (squares**2 / freedom[:, None]).sum(axis=0),
         out=np.full(len(variance), float(n - 1)),
         where=variance > 0,
     )

@@ -9,7 +9,7 @@ values are equally likely and hold both sides alike; in a tied one a value holds
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from assay.statistics.alternation_effects import Profiles
 from assay.statistics.both_sides import SIDES, shared_products, shared_sums
 from assay.statistics.crossed import LEAST_CLUSTERS, mean_draws
 from assay.statistics.intervals import size_interval
+from assay.statistics.worst_block import largest_interval, sets_of
 
 DRAWS = 4000
 
@@ -128,11 +129,21 @@ class SamplingEffects:
         drawn = np.asarray(np.max([_distances(half) for half in self.halves], axis=0))
         return _recentred(drawn, tied_distance([one.estimate[None] for one in self.tied]), self.even.estimate.size)
 
-    def intervals(self) -> dict[str, Interval] | None:
-        """State both effects by what is known of their signs; ``None`` with more than two values, which have none."""
-        if self.even.estimate.size > 2:
-            return None
-        return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
+    def intervals(self) -> dict[str, Interval]:
+        """State both effects by what is known of the signs of the differences that they are the sizes of."""
+        if self.even.estimate.size == 2:
+            return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
+        return {
+            "step_1": _farthest([self.even.drawn], self.step_1),
+            "step_2": _farthest(self.halves, self.step_2),
+        }
+
+
+def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
+    """State the largest total variation: what the set of values comes to that is farthest from even."""
+    sets = [(one, sets_of(one.mean(axis=0)[None])) for one in deviations]
+    stated = largest_interval(np.hstack([one @ of_values.T for one, of_values in sets]))
+    return replace(stated, estimate=min(max(float(effect.mean()), stated.low), stated.high))
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:

@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import TooFewObservations, ZeroVariance
 from assay.judgement import Counts, Judged, Tolerance, more_to_settle, told
-from assay.model import Evidence, Letter, Reason
+from assay.model import Evidence, Interval, Letter, Reason
 
 TOLERANCE = Tolerance(delta=0.1, confidence=0.95, others=(0.05, 0.2))
 COUNTS = Counts(usable=180, unusable=15, failed=5)
@@ -98,9 +98,11 @@ def test_giving_up_has_reasons_but_no_letter():
 
 
 def test_giving_up_may_show_what_was_seen_instead():
-    component = Judged("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), evidence=about(0.2, 0.3))
+    seen = {"step_1": Interval(0.2, 0.1, 0.3), "step_2": Interval(0.3, 0.2, 0.4)}
+    component = Judged("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), seen=seen)
     assert component.letter is None
-    assert component.effects["step_1"].estimate == pytest.approx(0.2, abs=0.01)
+    assert component.effects == seen
+    assert component.detail["tolerances"] == {"step_1": TOLERANCE.delta, "step_2": TOLERANCE.delta}
 
 
 def test_evidence_that_does_not_allow_a_number_gives_its_own_words():

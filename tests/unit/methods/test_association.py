@@ -7,7 +7,9 @@ from assay.catalog.choices import AssociationWords
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import generator, run
 from assay.methods import Association, fit_to
+from assay.methods.association import Distances, effects_of
 from assay.model import Failure, Kind, Letter, Reply
+from assay.statistics.hierarchy import fit_hierarchy
 from assay.verdict import rate
 from proving.simulated import association_world
 
@@ -77,6 +79,32 @@ def test_exchanging_the_groups_changes_no_effect():
     back = run(turned, lambda probe: world.answer(probe.ask), 3).components[0].effects
     for step in ("step_1", "step_2"):
         assert back[step].estimate == pytest.approx(there[step].estimate, abs=0.003)
+
+
+def test_of_three_groups_that_do_not_differ_the_interval_holds_nothing():
+    """The largest of three differences is never 0 in a draw, and the densest draws do not reach it either."""
+    words = AssociationWords(
+        "faith",
+        {name: (f"{name}1", f"{name}2") for name in "abc"},
+        {name: (f"like {name}",) for name in "abc"},
+        human=tuple(f"human {place}" for place in range(15)),
+        neutral=tuple(f"neutral {place}" for place in range(15)),
+    )
+    pairs = [
+        (word, other, ("associated" if own == name else "different") if other.startswith("like") else other.split()[0])
+        for own, listed in words.protected.items()
+        for word in listed
+        for name, others in [*words.attributes.items(), ("", words.human), ("", words.neutral)]
+        for other in others
+    ]
+    word, other, connection = (np.array(column) for column in zip(*pairs, strict=True))
+    rng, held = np.random.default_rng(21), 0
+    for _ in range(60):
+        rows = Distances(word, other, connection, rng.normal(1, 0.05, len(word)))
+        posterior = fit_hierarchy(rows.distance, rows.connection, rows.protected, rng)
+        _, stated = effects_of(words, posterior, rows)
+        held += stated["step_1"].low == 0
+    assert held >= 54
 
 
 def test_lists_with_too_few_vectors_have_a_posterior_and_no_letter():

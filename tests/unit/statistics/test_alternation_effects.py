@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from assay.errors import TooFewObservations, ZeroVariance
-from assay.statistics.alternation_effects import Profiles, group_draws, paired_draws, tied_draws, without_each
+from assay.statistics.alternation_effects import (
+    Profiles,
+    group_draws,
+    largest,
+    paired_draws,
+    tied_draws,
+    without_each,
+)
 
 PEOPLE, FRAMES, CONTENTS = 10, 6, 16
 PERSON, FRAME, CONTENT = (ids.ravel() for ids in np.indices((PEOPLE, FRAMES, CONTENTS)))
@@ -89,12 +96,12 @@ def test_outputs_that_never_vary_have_no_unit(rng):
 # ---------------------------------------------------------------------------- step 2
 def test_content_tied_to_the_attribute_shows_as_a_gap_between_groups(rng):
     profiles = service(rng, of_value=(0.0, 0.0), of_side=1.0, noise=0.01)
-    drawn = tied_draws(profiles, SIDE, TIE, rng)
+    drawn = largest(tied_draws(profiles, SIDE, TIE, rng))
     assert drawn.mean() == pytest.approx(0.8 * 1.0 / profiles.scale, rel=0.05)
 
 
 def test_content_that_does_not_matter_leaves_a_gap_of_chance_only(rng):
-    drawn = tied_draws(service(rng, of_value=(0.0, 0.0), noise=0.05), SIDE, TIE, rng)
+    drawn = largest(tied_draws(service(rng, of_value=(0.0, 0.0), noise=0.05), SIDE, TIE, rng))
     by_chance = np.sqrt(2 * (0.9**2 + 0.1**2) * 2 / len(PERSON))
     assert np.quantile(drawn, 0.025) < by_chance / 2
     assert drawn.mean() < 1.5 * by_chance
@@ -102,7 +109,7 @@ def test_content_that_does_not_matter_leaves_a_gap_of_chance_only(rng):
 
 def test_what_the_attribute_adds_cancels_where_content_is_tied_both_ways(rng):
     profiles = service(rng, of_value=(0.0, 0.3), of_side=-1.0, noise=0.01)
-    drawn = tied_draws(profiles, SIDE, TIE, rng)
+    drawn = largest(tied_draws(profiles, SIDE, TIE, rng))
     assert drawn.mean() == pytest.approx(0.8 / profiles.scale, rel=0.05)
 
 
@@ -110,6 +117,15 @@ def test_what_people_and_frames_add_to_both_sides_is_no_doubt_about_the_gap(rng)
     outputs = rng.normal(size=PEOPLE)[PERSON] + rng.normal(size=FRAMES)[FRAME] + 0.01 * rng.normal(size=len(PERSON))
     drawn = tied_draws(profiles_of(np.stack([outputs, outputs], axis=1)), SIDE, TIE, rng)
     assert drawn.std() < 0.01
+
+
+def test_exchanging_the_sides_turns_the_sign_of_the_gap(rng):
+    profiles = service(rng, of_value=(0.0, 0.1), of_side=0.4)
+    there = tied_draws(profiles, SIDE, TIE, np.random.default_rng(3), 400)
+    back = tied_draws(profiles, 1 - SIDE, TIE, np.random.default_rng(3), 400)
+    assert there.shape == (400, 1)
+    assert there.mean() < 0  # the first side has less
+    assert back == pytest.approx(-there)
 
 
 def test_content_of_one_side_cannot_be_tied(rng):
@@ -120,7 +136,7 @@ def test_content_of_one_side_cannot_be_tied(rng):
 def test_groups_as_they_came_differ_by_what_their_records_differ_in(rng):
     base = rng.normal(size=len(PERSON)) + 1.0 * (CONTENT % 2)
     profiles = profiles_of(np.stack([base, base], axis=1))
-    drawn = group_draws(profiles, CONTENT % 2, rng)
+    drawn = largest(group_draws(profiles, CONTENT % 2, rng))
     own = np.abs(base[CONTENT % 2 == 1].mean() - base[CONTENT % 2 == 0].mean()) / profiles.scale
     assert drawn.mean() == pytest.approx(own, abs=0.02)
 
@@ -129,7 +145,7 @@ def test_the_gap_is_between_the_two_groups_furthest_apart(rng):
     groups = CONTENT % 3
     outputs = np.repeat((np.array([0.0, 2.0, 0.5])[groups] + 0.01 * rng.normal(size=len(PERSON)))[:, None], 3, axis=1)
     profiles = profiles_of(outputs, ("a", "b", "c"))
-    assert group_draws(profiles, groups, rng).mean() == pytest.approx(2 / profiles.scale, rel=0.02)
+    assert largest(group_draws(profiles, groups, rng)).mean() == pytest.approx(2 / profiles.scale, rel=0.02)
 
 
 # ---------------------------------------------------------------------------- leverage

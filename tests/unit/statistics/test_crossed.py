@@ -56,6 +56,38 @@ def test_balanced_crossed_clusters_have_the_error_of_an_analysis_of_variance(rng
     assert mean_error(values, clusters).variance == pytest.approx([expected])
 
 
+def test_a_mean_of_clusters_has_the_freedom_of_its_mean_square(rng):
+    ids = np.repeat(np.arange(12), 8)
+    values = (2 * rng.normal(size=12)[ids] + rng.normal(size=96))[:, None]
+    assert mean_error(values, {"person": ids}).freedom == pytest.approx([11], rel=0.01)
+
+
+def test_two_kinds_have_the_freedom_that_satterthwaite_gives(rng):
+    clusters = crossing(9, 7)
+    values = crossed_values(rng, clusters, 1.5, 1.5, 1.0)
+    table = values.reshape(9, 7)
+    by_person, by_frame = table.mean(axis=1), table.mean(axis=0)
+    noise = ((table - by_person[:, None] - by_frame + table.mean()) ** 2).sum() / (8 * 6) / 63
+    squares = by_person.var(ddof=1) / 9, by_frame.var(ddof=1) / 7
+    assert min(squares) > 2 * noise
+    expected = (sum(squares) - noise) ** 2 / (squares[0] ** 2 / 8 + squares[1] ** 2 / 6 + noise**2 / 62)
+    assert mean_error(values, clusters).freedom == pytest.approx([expected])
+
+
+def test_a_component_below_the_noise_counts_twice_and_less_than_its_mean_square(rng):
+    ids = np.repeat(np.arange(6), 40)
+    between = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
+    within = np.tile(stats.norm.ppf((np.arange(40) + 0.5) / 40), 6)
+    noise = within.reshape(6, 40).var(axis=1, ddof=1).mean() / 240
+    for scale, small in ((0.24, True), (1.0, False)):
+        values = scale * between[ids] + within
+        square = (scale * between).var(ddof=1) / 6
+        assert bool(noise < square < 2 * noise) is small
+        counted = 2 * (square - noise) if small else square
+        expected = square**2 / (counted**2 / 5 + noise**2 / 239)
+        assert mean_error(values[:, None], {"frame": ids}).freedom == pytest.approx([expected])
+
+
 def test_a_cluster_for_each_row_says_nothing_and_is_left_out(rng):
     values = rng.normal(size=(20, 1))
     alone = mean_error(values, {})
@@ -100,6 +132,15 @@ def test_intervals_cover_the_mean_whatever_is_shared(person_sd, frame_sd, noise_
         half = stats.t.ppf(0.975, error.freedom[0]) * np.sqrt(error.variance[0])
         held += abs(values.mean()) <= half
     assert 0.92 <= held / 400 <= 0.985
+
+
+@pytest.mark.parametrize("ratio", [1, 3, 10])
+def test_intervals_cover_where_what_is_uncertain_is_six_frames(ratio, rng):
+    person, frame = np.divmod(np.arange(240), 6)
+    values = rng.normal(0, np.sqrt(ratio / 40), (6, 4_000))[frame] + rng.normal(size=(240, 4_000))
+    error = mean_error(values, {"person": person, "frame": frame})
+    held = abs(values.mean(axis=0)) <= stats.t.ppf(0.975, error.freedom) * np.sqrt(error.variance)
+    assert 0.935 <= held.mean() <= 0.965  # +- .0035; .925 to .945 where components take the place of mean squares
 
 
 def test_forgetting_what_is_shared_covers_far_too_little(rng):

@@ -162,6 +162,22 @@ def test_intervals_of_cells_hold_the_truth(effect):
     assert 180 <= held <= 199
 
 
+@pytest.mark.parametrize("of_cells", [{}, {(0, 0): 0.2, (0, 1): 0.2}, {(0, 0): 0.2}, {(0, 0): 0.2, (1, 0): 0.2}])
+def test_intervals_of_three_values_hold_the_truth_and_nothing(of_cells):
+    rates = np.full((3, 2), 0.3)
+    for cell, more in of_cells.items():
+        rates[cell] += more
+    step_1 = np.abs(deviations_of(rates, unbiased_prior(3))).sum() / 2
+    step_2 = tied_distance([deviations_of(rates, prior) for prior in tied_priors(3, 0.9)])
+    draw, held, runs = rng(13), np.zeros(2), 150
+    for _ in range(runs):
+        cells = {cell: (draw.random(100) < rate).astype(float) for cell, rate in np.ndenumerate(rates)}
+        found = cell_effects(cells, 3, 0.9, draw, 2000).intervals()
+        for at, (name, truth) in enumerate({"step_1": step_1, "step_2": step_2}.items()):
+            held[at] += found[name].low <= truth <= found[name].high
+    assert ((held / runs >= 0.89) & (held / runs <= 0.995)).all()  # .92 to .97 of 400; densest draws .85
+
+
 def test_cells_with_too_few_replies_are_refused():
     with pytest.raises(TooFewObservations):
         cell_effects({(v, s): np.ones(3) for v in (0, 1) for s in (0, 1)}, 2, 0.9, rng())

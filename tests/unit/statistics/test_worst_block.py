@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from assay.statistics import worst_block
-from assay.statistics.intervals import equal_tailed
+from assay.statistics.intervals import equal_tailed, size_interval
 from assay.statistics.transition import draw_transitions, neutral_effects, step_effects
-from assay.statistics.worst_block import step_intervals
+from assay.statistics.worst_block import largest_interval, step_intervals
 
 UNBIASED, BIASED = [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]
 
@@ -133,3 +135,41 @@ def test_of_many_outputs_the_sets_looked_at_are_those_that_matter(monkeypatch):
     every = step_intervals(effects, transitions, shares, towards, seen=counts > 0)
     for step, one in every.items():
         assert [some[step].low, some[step].high] == pytest.approx([one.low, one.high], abs=0.02)
+
+
+# ---------------------------------------------------------------------------- the largest of several differences
+def between(groups):
+    """Differences between every two columns."""
+    return np.stack([groups[:, b] - groups[:, a] for a, b in combinations(range(groups.shape[1]), 2)], axis=1)
+
+
+@pytest.mark.parametrize(
+    "means", [(0, 0, 0), (0, 0, 0, 0, 0), (0, 1, 2), (0, 0, 3), (-2, 2, 0, 0), (0, 0.5, 1, 1.5, 2)], ids=str
+)
+def test_the_largest_difference_is_held_as_often_as_it_says(means):
+    rng, held, runs = np.random.default_rng(11), 0, 400
+    for _ in range(runs):
+        draws = np.array(means) + rng.normal(size=len(means)) + rng.normal(size=(4000, len(means)))
+        found = largest_interval(between(draws))
+        held += found.low <= np.ptp(means) <= found.high
+    assert 0.92 <= held / runs <= 0.985  # .942 to .973 of 2,000
+
+
+def test_one_difference_alone_is_a_size():
+    draws = np.random.default_rng(2).normal(-0.4, 0.1, (4000, 1))
+    assert largest_interval(draws) == size_interval(draws[:, 0])
+
+
+def test_signs_and_order_do_not_matter_for_the_largest():
+    draws = np.random.default_rng(3).normal((0, 0.2, 0.7), 0.2, (2000, 3))
+    once = largest_interval(draws)
+    for other in (-draws, draws[:, ::-1], draws * [1, -1, 1]):
+        again = largest_interval(other)
+        assert [again.estimate, again.low, again.high] == pytest.approx([once.estimate, once.low, once.high])
+
+
+def test_a_clear_largest_difference_keeps_away_from_nothing():
+    draws = np.random.default_rng(4).normal((0, 0.1, 5), 0.5, (2000, 3))
+    found = largest_interval(draws)
+    assert found.low == pytest.approx(5 - 1.96 * 0.5, abs=0.15)
+    assert found.high == pytest.approx(5 + 1.96 * 0.5, abs=0.15)
