@@ -141,8 +141,12 @@ class SamplingEffects:
 
 def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
     """State the largest total variation: what the set of values comes to that is farthest from even."""
-    sets = [(one, sets_of(one.mean(axis=0)[None])) for one in deviations]
-    stated = largest_interval(np.hstack([one @ of_values.T for one, of_values in sets]))
+    columns = []
+    for one in deviations:
+        sets = sets_of(one.mean(axis=0)[None])
+        # all that is not in a set is as far off, to the other side
+        columns.append(one @ np.unique(np.where(sets[:, :1] == 1, sets, 1 - sets), axis=0).T)
+    stated = largest_interval(np.hstack(columns))
     return replace(stated, estimate=min(max(float(effect.mean()), stated.low), stated.high))
 
 

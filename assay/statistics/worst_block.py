@@ -27,6 +27,9 @@ DRAWS = 4000
 NEAR = 1.5
 """Errors by which a difference may be behind the largest and still be taken to be as large."""
 
+MOST = 200
+"""Differences that are held against each other; of more, those that are largest on average."""
+
 EVERY_SET = 6
 """Outputs up to which every set of them is looked at; of more, the likeliest to be ahead and their neighbours."""
 
@@ -104,12 +107,13 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     drawn = np.asarray(differences, dtype=float)
     if drawn.shape[1] == 1:
         return size_interval(drawn[:, 0], level)
+    estimate = float(np.abs(drawn).max(axis=1).mean())
+    drawn = drawn[:, np.argsort(-np.abs(drawn.mean(axis=0)), kind="stable")[:MOST]]
     both = np.hstack([drawn, -drawn])
     tail, of_all = _tail(both, level), _tail(both, level, near=None)
     low, high = np.quantile(both, [tail, 1 - tail], axis=0).max(axis=1)
     if np.quantile(both, of_all, axis=0).max() <= 0:  # the largest of differences that may all be none
         low = 0.0
-    estimate = float(np.abs(drawn).max(axis=1).mean())
     return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
 
 

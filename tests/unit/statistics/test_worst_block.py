@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -173,3 +174,14 @@ def test_a_clear_largest_difference_keeps_away_from_nothing():
     found = largest_interval(draws)
     assert found.low == pytest.approx(5 - 1.96 * 0.5, abs=0.15)
     assert found.high == pytest.approx(5 + 1.96 * 0.5, abs=0.15)
+
+
+def test_of_very_many_differences_the_largest_are_enough_and_memory_stays_small():
+    draws = between(np.random.default_rng(5).normal([0.0] * 49 + [3.0], 0.2, (2000, 50)))
+    tracemalloc.start()
+    found = largest_interval(draws)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.low < 3 < found.high
+    assert found.low > 2
+    assert peak < 5 * draws.nbytes
