@@ -186,14 +186,14 @@ def rating(rated: Engine, author: Engine, **more: Any) -> NewJob:
     return order(described(rated.url, "openai-completions"), described(author.url, "openai-chat"), **more)
 
 
-def ordered(workplace: Workplace, author: Engine, **more: Any) -> tuple[NewJob, str]:
+def ordered(workplace: Workplace, author: Engine, concurrency: int = 2, **more: Any) -> tuple[NewJob, str]:
     """Order sentences for a corpus; give the job and the corpus."""
     rules = Rules("work", 1, "sha256:" + "1" * 64, specifications.dump_words(WORDS))
     with workplace.database.write() as c:
         made = corpora.add(c, NewCorpus("default", "Work", "sentences", "en", "gender", rules))
     asked = {"corpus": made.id, "specification": "work@1", "words": specifications.dump_words(WORDS)}
     asked |= {"per_term": 4, "family": "nothing-else", "tries": 3, "reuse": False}
-    target = described(author.url, "openai-chat")
+    target = described(author.url, "openai-chat", concurrency)
     return order(target, None, kind="writing", experiment=asked, expected=SENTENCES, **more), made.id
 
 
@@ -415,7 +415,9 @@ QUOTA = {"error": {"code": "insufficient_quota", "message": "You exceeded your c
 
 
 def test_what_was_written_before_a_quota_was_used_up_is_kept(workplace, engine):
-    job = done(workplace, rating(engine(), author := engine(at_writing=after(13, 429, QUOTA))))
+    # one call at a time: what is under way when the quota ends is given up
+    rated, author = engine(), engine(at_writing=after(13, 429, QUOTA))
+    job = done(workplace, order(described(rated.url, "openai-completions"), described(author.url, "openai-chat", 1)))
     assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "target_refused", "quota")
     assert len(texts(workplace)) == 12, "the examination's is not of the experiment"
     assert len(author.writes) >= 13
@@ -469,7 +471,7 @@ def test_a_job_that_rests_and_is_cancelled_meanwhile_keeps_what_was_written(work
 
 
 def test_what_was_ordered_before_a_quota_was_used_up_is_in_its_corpus(workplace, engine):
-    new, into = ordered(workplace, engine(at_writing=after(13, 429, QUOTA)))
+    new, into = ordered(workplace, engine(at_writing=after(13, 429, QUOTA)), concurrency=1)
     job = done(workplace, new)
     assert (job.status, job.error["reason"]) == ("failed", "quota")
     assert len(texts(workplace, into)) == 12
