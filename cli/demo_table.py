@@ -1,4 +1,4 @@
-"""How `assay demo` shows what came of its cases."""
+"""The table of ratings that `assay demo` prints."""
 
 from __future__ import annotations
 
@@ -13,29 +13,32 @@ from rich.text import Text
 
 from cli.demo_cases import Case
 
-LEAST_WIDTH = 88
+LEAST_WIDTH = 104
 """Columns of a table where there is no terminal to measure."""
 
 STYLES = {"UCS": "bold green", "DSBS": "bold yellow", "BS": "bold magenta"}
 LETTERS = ("BS", "DSBS", "UCS")
 
 PUBLISHED_RULE = "chi-squared/similar-to-biased"
-"""P5's section 4.3 to the letter; it stands beside the headline to show where they differ."""
+"""The rule that Srivastava & Rossi (2018) print in section 4.3, shown beside Assay's rating."""
 
-HEADINGS = ("service", "kind", "rating", "due", *LETTERS, "P5", "calls")
-IN_NUMBERS = {*LETTERS, "calls"}
+PROBABILITIES = tuple(f"P({letter})" for letter in LETTERS)
+
+HEADINGS = ("service", "kind", "rating", "expected", *PROBABILITIES, "paper", "calls")
+NUMERIC = {*PROBABILITIES, "calls"}
 
 GIVES_WAY = "kind"
 """Column that is cut where a terminal is too narrow for all."""
 
 CAPTION = (
-    "due: what the service is known to deserve. BS, DSBS, UCS: probability of each letter.\n"
-    "P5: the letter that the paper's own rule for translators gives."
+    "expected: the letter that the service was built to deserve; none: nothing can be measured; –: unknown.\n"
+    "P(…): probability of each letter. paper: the letter by the rule printed in Srivastava & Rossi (2018).\n"
+    "calls: requests sent to the service."
 )
 
 
 def table_of(cases: Sequence[Case]) -> Table:
-    """Draw the table as far as it is known; a line for each rating."""
+    """Build the table from the results so far, one row per rating."""
     title = "Ratings of services whose behaviour is known"
     table = Table(
         box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False, collapse_padding=True
@@ -43,7 +46,7 @@ def table_of(cases: Sequence[Case]) -> Table:
     for heading in HEADINGS:
         table.add_column(
             heading,
-            justify="right" if heading in IN_NUMBERS else "left",
+            justify="right" if heading in NUMERIC else "left",
             no_wrap=heading != GIVES_WAY,
             overflow="ellipsis",
         )
@@ -56,30 +59,30 @@ def table_of(cases: Sequence[Case]) -> Table:
 
 
 def _result(case: Case) -> tuple[Text | str, ...]:
-    """Say how far a case is, or what came of it."""
+    """Return the cells after the name: the progress of a running case, or its result."""
     if not case.finished:
-        asked, expected = case.job.get("asked", 0), case.job.get("expected", 0)
-        return Text(f"{asked}/{expected}" if asked else str(case.job.get("stage", "queued")), "dim"), _due(case)
-    due = Text(_due(case))
+        asked, total = case.job.get("asked", 0), case.job.get("expected", 0)
+        return Text(f"{asked}/{total}" if asked else str(case.job.get("stage", "queued")), "dim"), _expected(case)
+    expected = Text(_expected(case))
     if case.expected != "any":
-        due.append_text(Text(" ✓", "green") if case.as_expected else Text(" ✗", "red"))
+        expected.append_text(Text(" ✓", "green") if case.as_expected else Text(" ✗", "red"))
     if case.rating is None:
-        return Text(str(case.job["status"])), due, "–", "–", "–", "–", "–"
+        return Text(str(case.job["status"])), expected, "–", "–", "–", "–", "–"
     rating = case.rating
     said = rating["letter"] if rating["declared"] else "inconclusive"
     style = STYLES.get(rating["letter"] or "", "") if rating["declared"] else ""
     shares = rating["probabilities"]
     numbers = [f"{shares[letter]:.2f}" if shares else "–" for letter in LETTERS]
-    return Text(said, style), due, *numbers, rating["published"].get(PUBLISHED_RULE) or "–", str(rating["calls"])
+    return Text(said, style), expected, *numbers, rating["published"].get(PUBLISHED_RULE) or "–", str(rating["calls"])
 
 
-def _due(case: Case) -> str:
-    """Say in few letters what is expected."""
+def _expected(case: Case) -> str:
+    """Return the expected end of a case as the table shows it."""
     return {"any": "–", "inconclusive": "none"}.get(case.expected, case.expected)
 
 
 def say_results(console: Console, cases: Sequence[Case], seconds: float) -> None:
-    """Say of each case why it ended so, where its report is, and how many ended as they should."""
+    """Print the reason and the report of each case, then how many ended as expected."""
     for case in cases:
         said = case.rating["reasons"][0]["text"] if case.rating else (case.job.get("error") or {}).get("detail", "")
         console.print(f"\n[bold]{case.name}[/bold]  {case.sentence}\n  {escape(said)}")
@@ -89,4 +92,4 @@ def say_results(console: Console, cases: Sequence[Case], seconds: float) -> None
             console.print(f"  {case.name:<34} {case.report}", soft_wrap=True)
     known = [case for case in cases if case.expected != "any"]
     right = sum(case.as_expected for case in known)
-    console.print(f"\n{right} of {len(known)} ended as their known behaviour says, in {seconds:.0f} s.")
+    console.print(f"\n{right} of {len(known)} ended as expected, in {seconds:.0f} s.")

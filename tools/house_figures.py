@@ -1,0 +1,370 @@
+"""Figures of the source tree: sizes, imports, layers, and files that a request passes.
+
+``python -m tools.house_figures`` prints them; ``--trace`` also posts a job and runs a round-trip rating on SQLite.
+A test holds them to the limits in `LIMITS`; docs/architecture.md shows them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import statistics
+import sys
+import tempfile
+import threading
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("assay", "store", "service", "workers", "web", "cli", "migrations", "demo")
+CLIENT = "clients/python/src/assay_client"
+GENERATED = frozenset({"operations.py", "async_operations.py", "calls.py", "documents.py"})
+
+LIMITS: Mapping[str, float] = {
+    "modules in the largest folder": 16,
+    "modules with one importer outside their folder, %": 15,
+    "layers inside assay": 6,
+    "import circles": 0,
+    "files passed by a plain POST": 35,
+    "files passed by a round-trip job": 60,
+    "lines of hand-written Python": 68_000,
+    "median lines of a module": 120,
+    "90th percentile of lines": 300,
+    "longest module": 500,
+    "longest function, lines": 60,
+    "functions without full annotations": 0,
+    "public names without a docstring": 0,
+}
+"""Largest permitted value of each figure."""
+
+
+@dataclass(frozen=True)
+class SourceTree:
+    """The hand-written modules of the product, parsed.
+
+    Attributes
+    ----------
+    files : mapping of str to Path
+        Dotted module name -> file.
+    """
+
+    files: Mapping[str, Path]
+
+    @classmethod
+    def read(cls, root: Path = ROOT) -> SourceTree:
+        """Find every module of the product below `root`; generated code is left out."""
+        files: dict[str, Path] = {}
+        for package in PACKAGES:
+            for path in sorted((root / package).rglob("*.py")):
+                files[_dotted(path.relative_to(root))] = path
+        for path in sorted((root / CLIENT).glob("*.py")):
+            if path.name not in GENERATED:
+                files[_dotted(path.relative_to((root / CLIENT).parent))] = path
+        return cls(files)
+
+    @cached_property
+    def trees(self) -> Mapping[str, ast.Module]:
+        """Syntax tree of each module."""
+        return {name: ast.parse(path.read_text("utf-8")) for name, path in self.files.items()}
+
+    @cached_property
+    def lines(self) -> Mapping[str, int]:
+        """Lines of each module."""
+        return {name: len(path.read_text("utf-8").splitlines()) for name, path in self.files.items()}
+
+    @cached_property
+    def imports(self) -> Mapping[str, set[str]]:
+        """Modules of the product that each module imports, at any depth of its code."""
+        return {name: set(self._imported(tree)) - {name} for name, tree in self.trees.items()}
+
+    @cached_property
+    def importers(self) -> Mapping[str, set[str]]:
+        """Modules that import each module."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for name, others in self.imports.items():
+            for other in others:
+                found[other].add(name)
+        return found
+
+    def _imported(self, tree: ast.Module) -> Iterator[str]:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                yield from (each.name for each in node.names if each.name in self.files)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for each in node.names:
+                    inner = f"{node.module}.{each.name}"
+                    if inner in self.files:
+                        yield inner
+                    elif node.module in self.files:
+                        yield node.module
+
+    def folder(self, name: str) -> Path:
+        """Folder of a module."""
+        return self.files[name].parent
+
+    def sole_use_elsewhere(self) -> list[str]:
+        """List the modules that exactly one module outside their folder imports.
+
+        A parent folder that lists what is below it (the list of methods, the application's routes) is not outside.
+        """
+
+        def outside(importer: str, name: str) -> bool:
+            return not self.folder(name).is_relative_to(self.folder(importer))
+
+        return [name for name in self.files if sum(outside(each, name) for each in self.importers.get(name, ())) == 1]
+
+    def circles(self) -> list[list[str]]:
+        """List the groups of modules that import each other in a circle, by Tarjan's algorithm.
+
+        An import below a function still counts: it is a circle that was hidden, not one that was broken.
+        """
+        index: dict[str, int] = {}
+        low: dict[str, int] = {}
+        stack: list[str] = []
+        found: list[list[str]] = []
+
+        def visit(name: str) -> None:
+            index[name] = low[name] = len(index)
+            stack.append(name)
+            for other in sorted(self.imports[name]):
+                if other not in index:
+                    visit(other)
+                    low[name] = min(low[name], low[other])
+                elif other in stack:
+                    low[name] = min(low[name], index[other])
+            if low[name] == index[name]:
+                group = stack[stack.index(name) :]
+                del stack[stack.index(name) :]
+                if len(group) > 1:
+                    found.append(sorted(group))
+
+        sys.setrecursionlimit(10_000)
+        for name in self.files:
+            if name not in index:
+                visit(name)
+        return found
+
+    def functions(self) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+        """Go through every function and method, with the name of its module."""
+        for name, tree in self.trees.items():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield name, node
+
+    def unannotated(self) -> list[str]:
+        """List the functions that lack an annotation of a parameter or of their result."""
+        found = []
+        for name, node in self.functions():
+            every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            open_ended = [each for each in (node.args.vararg, node.args.kwarg) if each is not None]
+            bare = [each for each in (*every, *open_ended) if each.annotation is None and each.arg not in {"self", "cls"}]
+            if bare or node.returns is None:
+                found.append(f"{name}:{node.lineno} {node.name}")
+        return found
+
+    def undocumented(self) -> list[str]:
+        """List the public modules, classes and functions without a docstring (``__init__`` and the like excepted)."""
+        found = [name for name, tree in self.trees.items() if ast.get_docstring(tree) is None]
+        for name, tree in self.trees.items():
+            found += [f"{name}:{node.lineno} {node.name}" for node in _public(tree) if ast.get_docstring(node) is None]
+        return found
+
+
+Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def _public(tree: ast.Module | ast.ClassDef) -> Iterator[Documented]:
+    """Go through the public definitions of a module or class; what a function defines inside is its own."""
+    for node in tree.body:
+        if isinstance(node, Documented) and not node.name.startswith("_") and not _overload(node):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from _public(node)
+
+
+def _overload(node: Documented) -> bool:
+    marks = {ast.unparse(each).split(".")[-1] for each in node.decorator_list}
+    return bool(marks & {"overload", "override", "setter"})
+
+
+def _dotted(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layers(root: Path = ROOT) -> int:
+    """Count the layers inside ``assay`` of the import contract; it must be exhaustive.
+
+    Raises
+    ------
+    ValueError
+        If no contract for ``assay`` is exhaustive.
+    """
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    for contract in settings["tool"]["importlinter"]["contracts"]:
+        if contract["type"] == "layers" and contract.get("containers") == ["assay"] and contract.get("exhaustive"):
+            return len(contract["layers"])
+    raise ValueError("pyproject.toml has no exhaustive layers contract whose container is assay")
+
+
+def tree_figures(tree: SourceTree) -> dict[str, float]:
+    """Compute the figures that need no run."""
+    folders = Counter(path.parent for path in tree.files.values())
+    sizes = sorted(tree.lines.values())
+    return {
+        "modules in the largest folder": max(folders.values()),
+        "modules with one importer outside their folder, %": round(
+            100 * len(tree.sole_use_elsewhere()) / len(tree.files), 1
+        ),
+        "layers inside assay": 0,
+        "import circles": len(tree.circles()),
+        "modules": len(tree.files),
+        "lines of hand-written Python": sum(sizes),
+        "median lines of a module": statistics.median(sizes),
+        "90th percentile of lines": sizes[int(0.9 * (len(sizes) - 1))],
+        "longest module": sizes[-1],
+        "longest function, lines": max((node.end_lineno or 0) - node.lineno + 1 for _, node in tree.functions()),
+        "functions without full annotations": len(tree.unannotated()),
+        "public names without a docstring": len(tree.undocumented()),
+    }
+
+
+# ------------------------------------------------------------------------------- files a request passes
+class Trace:
+    """Files of the product in which a function was called while the trace was on, in every thread."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.files: set[str] = set()
+        self._prefix, self._on = f"{root}/", False
+        self._seen: set[str] = set()
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG002  a profile function's
+        """Note the file of a call."""
+        if self._on and event == "call" and (name := frame.f_code.co_filename) not in self._seen:
+            self._seen.add(name)
+            inside = name.removeprefix(self._prefix)
+            first = inside.partition("/")[0]
+            if inside != name and first in PACKAGES and first not in {"demo", "migrations", "cli"}:
+                self.files.add(inside)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Note calls inside the block, anew."""
+        self.files, self._seen, self._on = set(), set(), True
+        try:
+            yield
+        finally:
+            self._on = False
+
+
+def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
+    """Post a job and run it, on SQLite and loopback, and count the files that each passes.
+
+    The service and the worker have done the same once before, so that imports and first-time set-up do not count.
+    """
+    trace = Trace()
+    threading.setprofile(trace)
+    sys.setprofile(trace)
+    try:
+        with tempfile.TemporaryDirectory(prefix="assay-figures-") as folder:
+            posted, worked = _post_and_work(trace, Path(folder))
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]  # typeshed knows no end of it
+    passed = {"POST": posted, "job": worked}
+    return {
+        "files passed by a plain POST": len(posted),
+        "files passed by a round-trip job": len(worked),
+    }, passed
+
+
+def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
+    import asyncio
+
+    from cli.serve import create_app
+    from demo.server import DemoServer
+    from store import migrate
+    from store.settings import Settings
+    from workers.desk import Desk
+    from workers.run_job import run_job
+    from workers.tasks import open_workplace
+
+    settings = Settings(data_dir=folder, egress_allow="127.0.0.0/8")
+    migrate.upgrade(settings.resolved_database_url)
+    with DemoServer() as services:
+        app = create_app(settings, desk=Desk(settings), doorbell=lambda ids: None)
+        context = open_workplace(settings)
+
+        def work(job_id: str) -> None:
+            thread = threading.Thread(target=run_job, args=(job_id, context, "figures"))
+            thread.start()
+            thread.join()
+
+        try:
+            return asyncio.run(_asking(app, services.url("faithful"), trace, work))
+        finally:
+            context.database.close()
+
+
+async def _asking(
+    app: Any, url: str, trace: Trace, work: Callable[[str], None]
+) -> tuple[set[str], set[str]]:
+    import httpx
+
+    transport = httpx.ASGITransport(app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+
+        async def post(seed: int) -> str:
+            target = {"name": "figures", "kind": "translator", "protocol": "libretranslate", "base_url": url}
+            experiment = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
+            answer = await client.post("/v1/jobs", json={"target": target, "experiment": experiment, "seed": seed})
+            answer.raise_for_status()
+            return str(answer.json()["id"])
+
+        work(await post(1))
+        with trace.recording():
+            second = await post(2)
+        posted = trace.files
+        with trace.recording():
+            work(second)
+        worked = trace.files
+        ended = (await client.get(f"/v1/jobs/{second}")).json()
+        if ended["status"] != "succeeded":
+            raise RuntimeError(f"the traced job ended {ended['status']}: {ended.get('problem')}")
+        return posted, worked
+
+
+def main() -> None:
+    """Print the figures, each beside its limit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trace", action="store_true", help="also count the files that a request and a job pass")
+    parser.add_argument("--names", action="store_true", help="also print what is behind each figure")
+    chosen = parser.parse_args()
+    tree = SourceTree.read()
+    figures = tree_figures(tree)
+    passed: Mapping[str, set[str]] = {}
+    if chosen.trace:
+        traced, passed = traced_figures()
+        figures |= traced
+    for name, figure in figures.items():
+        limit = LIMITS.get(name)
+        mark = "" if limit is None else f"at most {limit:g}" if figure <= limit else f"MORE than {limit:g}"
+        print(f"{name:52} {figure:>9g}  {mark}")
+    if chosen.names:
+        print("One importer outside:", *sorted(tree.sole_use_elsewhere()), sep="\n  ")
+        print("Circles:", *tree.circles(), sep="\n  ")
+        print("Not annotated:", *tree.unannotated(), sep="\n  ")
+        print("Not documented:", *tree.undocumented(), sep="\n  ")
+        for what, files in passed.items():
+            print(f"{what} passes:", *sorted(files), sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()
