@@ -173,10 +173,6 @@ MESSAGES: Mapping[str, str] = {
         "{where:where}the service says yes about so few [different {kind:value}s|different things] that it may be "
         "about them alone[: they are worth {effective:count}, and {needed:count} are needed]."
     ),
-    "chain-unsettled": (
-        "{where:where}the chains that look for inputs did not settle"
-        "[: R-hat is {r_hat:effect}][, and the draws are worth {ess:count} independent ones]."
-    ),
     # of embeddings and choices
     "coverage-low": (
         "{where:where}too few words of [the list {group:value}|a list] could be used"

@@ -27,7 +27,6 @@ from assay.judgement import EARLY, Judged, Tolerance
 from assay.model import Classify, Component, Finding, Kind, Probe, Reason, Reply
 from assay.sampling.judge import Judge
 from assay.sampling.reading import OUTPUT, Heard
-from assay.sampling.resemblance import chain_as_json
 from assay.sampling.texts import Picking, TextsHeard, hear_texts
 from assay.sampling.vectors import (
     CellsHeard,
@@ -206,17 +205,9 @@ class StimulusSampling:
             trained = yield from self._trained(heard, drawing)
             if isinstance(trained, Reason):
                 return self._give_up(heard, self._detail(heard, route, 0), trained)
-            try:
-                supplies = from_surrogate(self.vectors, trained, sizes[-1][0], drawing)
-            except EvidenceError as error:
-                return self._give_up(heard, self._detail(heard, route, 0), _impossible(error))
-            chain = chain_as_json([one.chain for one in supplies.values() if one.chain is not None])
-            if not chain["converged"]:  # nothing that is asked now could mend it
-                why = Reason("chain-unsettled", {name: chain[name] for name in ("r_hat", "ess")})
-                return self._give_up(heard, self._detail(heard, route, 0) | {"chain": chain}, why)
+            supplies = from_surrogate(self.vectors, trained, sizes[-1][0], drawing)
         component = None
-        for count, planned in sizes:
-            last = planned or _used_up(supplies, count)
+        for count, last in sizes:
             own = numbers.spawn(1)[0]
             replies = yield from self._replies(heard, supplies, count, "vector")
             seen = hear_vectors(self.vectors, supplies, replies, self.label, own.spawn(1)[0])
@@ -324,7 +315,3 @@ def _hopeless(seen: object, heard: Heard) -> bool:
 
 def _impossible(error: EvidenceError) -> Reason:
     return Reason("evidence-insufficient", {"why": str(error), "error": error.code})
-
-
-def _used_up(supplies: Mapping[Place, Supply], count: int) -> bool:
-    return all(len(supply.vectors) <= count for supply in supplies.values())

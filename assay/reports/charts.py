@@ -45,7 +45,6 @@ def read_pictures(part: Part) -> tuple[Picture, ...]:
         _distribution(part),
         _groups(part),
         _projection(part),
-        _autocorrelation(part),
         _curves(part),
         _points(part),
         _jnds(part),
@@ -160,21 +159,6 @@ def _places(written: Any) -> list[tuple[float, float]]:
     listed = written if isinstance(written, list) else []
     read = [tuple(parts.finite(each) for each in one) for one in listed if isinstance(one, list) and len(one) == 2]
     return [(x, y) for x, y in read if x is not None and y is not None]
-
-
-def _autocorrelation(part: Part) -> Picture | None:
-    """Correlation of a chain's draws with later ones, by lag."""
-    held = parts.mapping(parts.mapping(part, "chain"), "autocorrelation")
-    lags = _list(held, "lags")
-    series = [
-        Series(title, _list(held, key), kind, dashed=bool(kind))
-        for kind, (key, title) in enumerate((("mean", "mean of all dimensions"), ("worst", "the worst dimension")))
-        if len(_list(held, key)) == len(lags)
-    ]
-    if len(lags) < 2 or not series:
-        return None
-    title = "Autocorrelation of the chains by lag"
-    return Lines(title, "lag, in draws", lags, tuple(series), _sampled(title, "Dimension", lags, series), top=1.0)
 
 
 # ---------------------------------------------------------------------------- forced choice

@@ -257,20 +257,19 @@ def _leverage(part: Part) -> Table:
 
 
 # ---------------------------------------------------------------------------- stimulus sampling
-WEIGHTS: tuple[tuple[str, str, str], ...] = (
-    ("weights", "inputs", "inputs that count"),
-    ("weights", "effective", "effective ones (ESS)"),
-    ("weights", "mean", "mean probability of yes"),
-    ("weights", "tail", "shape of the weights' tail (Pareto k)"),
-    ("chain", "r_hat", "R-hat of the chains, at worst"),
-    ("chain", "ess", "independent draws of a chain's four, at least"),
+WEIGHTS = (
+    ("inputs", "inputs that count"),
+    ("effective", "effective ones (ESS)"),
+    ("mean", "mean probability of yes"),
+    ("tail", "shape of the weights' tail (Pareto k)"),
 )
-"""What the inputs are worth: where it is written, under which key, and what it is called."""
+"""Facts of the weights by their key, and the title of each."""
 
 
 def _weights(part: Part) -> Table:
     """How far the inputs can be trusted."""
-    known = [(title, parts.number(parts.mapping(part, held), key)) for held, key, title in WEIGHTS]
+    held = parts.mapping(part, "weights")
+    known = [(title, parts.number(held, key)) for key, title in WEIGHTS]
     rows = tuple((title, cells.number(value)) for title, value in known if value is not None)
     return Table("What the inputs are worth", ("Inputs", "Number"), rows)
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from assay.errors import EvidenceError
 from assay.judgement import Counts, Judged, Tolerance
 from assay.model import Component, Evidence, Letter, Reason
-from assay.sampling.resemblance import chain_as_json
 from assay.sampling.texts import TextsHeard
 from assay.sampling.vectors import CellsHeard
 from assay.statistics.alternation_effects import Profiles
@@ -72,8 +71,6 @@ class Judge:
         judged.detail |= _distribution(effects, heard.values, heard.rates, heard.sides)
         if not brief:
             judged.detail |= heard.shown.as_json(showing)
-        if heard.chains:
-            judged.detail["chain"] = chain_as_json(heard.chains)
         return self._conclude(judged, effects, heard.weights, heard.values, heard.sides, {})
 
     def _conclude(

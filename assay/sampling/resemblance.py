@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from assay.cases import JOINED, Case
 from assay.errors import EvidenceError
-from assay.statistics.diagnostics import Convergence, autocorrelation, convergence
-from assay.statistics.nuts import Sampled
 from assay.statistics.projection import principal_components
 
 Floats = NDArray[np.float64]
@@ -31,9 +29,6 @@ LISTED = 10
 
 DOTS = 100
 """Inputs of the prior, and of the posterior, in a projection."""
-
-LAGS = 40
-"""Lags of an autocorrelation."""
 
 
 @dataclass(frozen=True)
@@ -198,33 +193,6 @@ class VectorsHeard:
     def _input(self, place: int) -> dict[str, Any]:
         told = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.asked[place], strict=True))
         return {"asked": told, "yes": float(self.yes[place])}
-
-
-def chain_as_json(chains: Sequence[Sampled]) -> dict[str, Any]:
-    """Write down how chains ran: the worst R-hat and effective sizes, and the autocorrelation by lag."""
-    judged = [settled(one) for one in chains]
-    lags = min(LAGS, chains[0].draws.shape[1] - 1)
-    by_dimension = np.concatenate([autocorrelation(one.draws, lags) for one in chains])
-    worst = by_dimension[np.abs(by_dimension[:, 1:]).sum(axis=1).argmax()]
-    return {
-        "cells": len(chains),
-        "r_hat": max(one.worst_r_hat for one in judged),
-        "ess": min(one.least_ess for one in judged),
-        "chains": judged[0].chains,
-        "draws": judged[0].draws,
-        "diverged": sum(int(one.diverged.sum()) for one in chains),
-        "converged": all(one.converged for one in judged),
-        "autocorrelation": {
-            "lags": list(range(lags + 1)),
-            "mean": by_dimension.mean(axis=0).tolist(),
-            "worst": worst.tolist(),
-        },
-    }
-
-
-def settled(chain: Sampled) -> Convergence:
-    """Judge the draws of a cell."""
-    return convergence(chain.draws)
 
 
 # ---------------------------------------------------------------------------- both

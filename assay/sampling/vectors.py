@@ -7,30 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit
 
 from assay.alternation import LOST_SHARE, Answers
 from assay.cases import Case
 from assay.model import Reason, Reply
 from assay.sampling.reading import choose_label, flaw, lost_reason, no_probability, possible, too_few
-from assay.sampling.resemblance import VectorsHeard, settled
+from assay.sampling.resemblance import VectorsHeard
 from assay.statistics.both_sides import SIDES
 from assay.statistics.importance import Weights, weigh
-from assay.statistics.nuts import Sampled
-from assay.statistics.surrogate import DEFENCE, NormalPrior, Surrogate, sample_posterior
+from assay.statistics.surrogate import DEFENCE, Surrogate, log_mean_probability, sample_posterior
 from assay.stimuli import VectorStimuli
 
 Floats = NDArray[np.float64]
 Place = tuple[int, int]
 """A cell of the prior: the places of a value and a side."""
-
-CHAINS, DRAWS, MOST_DRAWS = 4, 1000, 4000
-"""Chains of each cell, and draws of each: at least, and at most.
-
-The worst R-hat of many dimensions is above 1.01 by chance where draws are few: with 500 it was in a third of runs.
-"""
-
-GRID = np.linspace(-9.0, 9.0, 4001)
-"""Standard normal numbers, over which a logit is averaged."""
 
 BEFORE = 50
 """Vectors of each cell of the prior that are shown."""
@@ -47,13 +38,10 @@ class Supply:
     scale : ndarray, shape (n,)
         By what the probability of yes of each is multiplied, so that the mean is the cell's yes rate: the prior's
         density over that which it was drawn with.
-    chain : Sampled or None
-        What drew them, if a chain did.
     """
 
     vectors: Floats
     scale: Floats
-    chain: Sampled | None = None
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
@@ -67,31 +55,18 @@ def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> 
 def from_surrogate(
     stimuli: VectorStimuli, surrogate: Surrogate, count: int, rng: np.random.Generator
 ) -> dict[Place, Supply]:
-    """Draw vectors of each cell that the surrogate says yes to, by NUTS, as many at most as are independent.
+    """Draw vectors of each cell from the surrogate's posterior.
 
-    One in ten comes from the prior as it is (`DEFENCE`): what the surrogate overlooks no chain of it would find.
+    One in ten comes from the prior as it is (`DEFENCE`): the posterior never reaches what the surrogate overlooks.
     """
     drawn = {}
-    draws = min(MOST_DRAWS, max(DRAWS, -(-2 * count // CHAINS)))
     for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
-        chain = sample_posterior(surrogate, prior, own, chains=CHAINS, draws=draws)
-        most = min(count, max(1, int(settled(chain).least_ess)))
-        some = own.permutation(CHAINS * draws)[:most]
-        found, plain = prior.place(chain.together[some]), prior.draw(most, own)
-        vectors = np.where(own.random(most)[:, None] < DEFENCE, plain, found)
+        found, plain = sample_posterior(surrogate, prior, count, own), prior.draw(count, own)
+        vectors = np.where(own.random(count)[:, None] < DEFENCE, plain, found)
         # the density that a vector was drawn with, which is not that of its rounded digits
-        density = surrogate.probability(vectors) / mean_probability(surrogate, prior)
-        drawn[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density), chain)
+        density = np.exp(log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
+        drawn[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density))
     return drawn
-
-
-def mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
-    """Give the surrogate's probability of yes, averaged over a normal prior: an integral in one dimension."""
-    spread = float(np.linalg.norm(surrogate.weights @ prior.factor))
-    density = np.exp(-(GRID**2) / 2)
-    score = float(surrogate.weights @ prior.mean + surrogate.constant) + spread * GRID
-    probability = np.exp(-np.logaddexp(0.0, -score))
-    return max(float((density * probability).sum() / density.sum()), float(np.finfo(float).tiny))
 
 
 def asked(
@@ -119,8 +94,6 @@ class CellsHeard:
         Importance of each vector.
     shown : VectorsHeard
         What is told of them.
-    chains : tuple of Sampled
-        The chains that drew them, where some did.
     """
 
     values: tuple[str, ...]
@@ -129,7 +102,6 @@ class CellsHeard:
     cells: Mapping[tuple[int, int], Floats]
     weights: Weights
     shown: VectorsHeard
-    chains: tuple[Sampled, ...] = ()
 
     @property
     def rates(self) -> Floats:
@@ -212,5 +184,4 @@ def hear_vectors(
         cells={cell: corrected[ids == place] for place, cell in enumerate(replies)},
         weights=weigh(yes, 1 / scale),
         shown=shown,
-        chains=tuple(one.chain for one in supplies.values() if one.chain is not None),
     )

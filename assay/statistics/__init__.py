@@ -66,12 +66,7 @@ What makes a service say yes (P1)
 =====================  ==================================================================
 `importance`           inputs weighted by the service's own probability of a yes
 `pareto_tail`          do a few weights decide?
-`surrogate`            a logit that stands in for the service, to look for rare answers
-`nuts`                 the No-U-Turn Sampler, several chains at once
-`nuts_tree`            its trees of leapfrog steps
-`nuts_metric`          how long its steps are in each direction
-`nuts_adaptation`      what it learns while it warms up
-`diagnostics`          R-hat, effective sample sizes, autocorrelation by lag
+`surrogate`            a logit that stands in for the service, to look for rare answers; its exact posterior
 `projection`           principal components, for a figure
 =====================  ==================================================================
 

@@ -1,9 +1,8 @@
 """A logit that stands in for a service, so that its rare answers can be looked for without asking it.
 
-A few hundred replies are enough for a ridge logit in the inputs' vectors. It is cheap and has a gradient:
-NUTS draws from its posterior, or a pool of inputs is picked from by it. The service is then asked about what
-was drawn, and the ratio of its probability to the surrogate's corrects what the surrogate got wrong
-(METHODS section 5).
+A few hundred replies are enough for a ridge logit in the inputs' vectors. It is cheap: vectors are drawn from
+its posterior, or a pool of inputs is picked from by it. The service is then asked about what was drawn, and
+the ratio of its probability to the surrogate's corrects what the surrogate got wrong (METHODS section 5).
 """
 
 from __future__ import annotations
@@ -13,11 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, logsumexp
 
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
-from assay.statistics.nuts import Sampled, sample_nuts
-from assay.statistics.nuts_tree import Target
 from assay.statistics.vector_sets import as_vectors
 
 Floats = NDArray[np.float64]
@@ -35,8 +32,11 @@ DEFENCE = 0.1
 NEGLIGIBLE = 1e-10
 """Spread along a direction, over the largest, that counts as none."""
 
-APART = 2.0
-"""Sd of the places chains start from, in sds of the prior: wider than any posterior of it."""
+GRID = np.linspace(-9.0, 9.0, 4001)
+"""Places around the mode of the posterior along the slope, in standard deviations of the prior.
+
+The posterior falls off at least as fast as the prior on both sides of its mode, so that nothing lies outside.
+"""
 
 
 @dataclass(frozen=True)
@@ -170,55 +170,42 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
     return Surrogate(weights, float(fitted[-1] - weights @ mean))
 
 
-def posterior_target(surrogate: Surrogate, prior: NormalPrior) -> Target:
-    """Give the density of inputs that make the surrogate say yes, for NUTS, in the prior's own coordinates.
-
-    There the prior is standard normal however its dimensions are scaled and correlated, and the surrogate bends
-    it along one direction.
-    """
-    slope, constant = surrogate.weights @ prior.factor, float(surrogate.weights @ prior.mean + surrogate.constant)
-
-    def target(standard: Floats) -> tuple[Floats, Floats]:
-        score = standard @ slope + constant
-        density = log_expit(score) - np.vecdot(standard, standard) / 2
-        return density, expit(-score)[:, None] * slope - standard
-
-    return target
-
-
-def sample_posterior(
-    surrogate: Surrogate,
-    prior: NormalPrior,
-    rng: np.random.Generator,
-    *,
-    chains: int = 4,
-    draws: int = 500,
-    warm_up: int = 200,
-) -> Sampled:
-    """Draw the inputs that make the surrogate say yes.
+def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: np.random.Generator) -> Floats:
+    """Draw independent vectors from the posterior: the prior times the surrogate's probability of yes.
 
     Parameters
     ----------
     surrogate, prior
-        What says yes, and how inputs are distributed.
+        The probability of yes, and the distribution of the vectors.
+    count : int
+        Number of vectors.
     rng : Generator
-        Of all random numbers.
-    chains, draws, warm_up : int
-        As for `nuts.sample_nuts`.
+        Source of all random numbers.
 
     Returns
     -------
-    Sampled
-        Its draws are in the prior's coordinates: `NormalPrior.place` makes vectors of them.
+    ndarray, shape (count, dims)
+        Ask the service about (some of) them and weigh them with ``importance.weigh(its probabilities,
+        surrogate.probability(vectors))``.
 
     Notes
     -----
-    Ask the service about (some of) the vectors, and weigh them with ``importance.weigh(its probabilities,
-    surrogate.probability(vectors))``. Consecutive draws of a chain are not independent: thin them to the
-    effective sample size before asking.
+    In the prior's standard normal coordinates the logit changes along one direction only. Along that slope a vector
+    is drawn by the inverse of the distribution function on a grid; across it the posterior is the prior.
     """
-    start = APART * rng.standard_normal((chains, prior.rank))
-    return sample_nuts(posterior_target(surrogate, prior), start, rng, draws=draws, warm_up=warm_up)
+    slope, places, log_density = _along_slope(surrogate, prior)
+    unit = slope / (np.linalg.norm(slope) or 1.0)
+    density = np.exp(log_density - log_density.max())
+    cumulative = np.append(0.0, np.cumsum(density[1:] + density[:-1]))
+    along = np.interp(cumulative[-1] * rng.random(count), cumulative, places)
+    standard = rng.standard_normal((count, prior.rank))
+    return prior.place(standard + np.outer(along - standard @ unit, unit))
+
+
+def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
+    """Return the logarithm of the surrogate's probability of yes, averaged over the prior."""
+    _, _, log_density = _along_slope(surrogate, prior)
+    return float(logsumexp(log_density) + np.log((GRID[1] - GRID[0]) / np.sqrt(2 * np.pi)))
 
 
 def pick(surrogate: Surrogate, pool: ArrayLike, count: int, rng: np.random.Generator) -> Picked:
@@ -253,6 +240,20 @@ def pick(surrogate: Surrogate, pool: ArrayLike, count: int, rng: np.random.Gener
     density = (1 - DEFENCE) * expected / expected.mean() + DEFENCE
     which = rng.choice(len(vectors), count, p=density / density.sum())
     return Picked(which, density[which])
+
+
+def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
+    """Return the slope in the prior's coordinates, places along it, and the posterior's log density there."""
+    # heavy inside: only who draws pays for it
+    from scipy.optimize import brentq
+
+    slope = np.asarray(surrogate.weights @ prior.factor)
+    steepness = float(np.linalg.norm(slope))
+    constant = float(surrogate.weights @ prior.mean + surrogate.constant)
+    # the mode is where the pull of the logit equals that of the prior
+    mode = brentq(lambda at: at - steepness * expit(-(steepness * at + constant)), 0.0, steepness, maxiter=1000)
+    places = mode + GRID
+    return slope, places, log_expit(steepness * places + constant) - places**2 / 2
 
 
 def _probabilities(probability: ArrayLike, count: int) -> Floats:

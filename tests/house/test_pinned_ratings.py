@@ -27,9 +27,6 @@ SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
 MOST = 400
 """Numbers that are kept of each rating, evenly over all it holds."""
 
-CHAOTIC = frozenset({"stimulus-sampling, vectors"})
-"""Services that are rated with a chain, in which the last bit of a machine's arithmetic grows."""
-
 
 @cache
 def numbers(world: str) -> list[float]:
@@ -83,7 +80,7 @@ def expected() -> dict[str, int]:
 
 def pin() -> None:
     """Write the numbers of today's engine down."""
-    kept = {world: [float(f"{one:.12g}") for one in numbers(world)] for world in WORLDS if world not in CHAOTIC}
+    kept = {world: [float(f"{one:.12g}") for one in numbers(world)] for world in WORLDS}
     written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
     PINS.write_text(json.dumps(written, indent=0) + "\n")
 
@@ -95,10 +92,10 @@ def pinned() -> dict[str, Any]:
 
 def test_the_numbers_are_those_of_the_current_methodology():
     assert pinned()["methodology"] == METHODOLOGY_VERSION
-    assert set(pinned()["ratings"]) == set(WORLDS) - CHAOTIC
+    assert set(pinned()["ratings"]) == set(WORLDS)
 
 
-@pytest.mark.parametrize("world", sorted(set(WORLDS) - CHAOTIC))
+@pytest.mark.parametrize("world", sorted(WORLDS))
 def test_a_rating_has_the_numbers_that_were_frozen(world):
     np.testing.assert_allclose(numbers(world), pinned()["ratings"][world], rtol=1e-7, atol=1e-9)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import expit
+from scipy.stats import kstest, spearmanr
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, ZeroVariance
 from assay.statistics.importance import posterior_mean, weigh
@@ -13,8 +17,8 @@ from assay.statistics.surrogate import (
     NormalPrior,
     Surrogate,
     fit_surrogate,
+    log_mean_probability,
     pick,
-    posterior_target,
     sample_posterior,
 )
 
@@ -53,9 +57,8 @@ def means(vectors, weights):
     return np.array([one.value for one in found]), np.array([one.error for one in found])
 
 
-def test_nuts_on_the_surrogate_corrected_by_the_service_gives_the_posterior(truth, surrogate):
-    sampled = sample_posterior(surrogate, PRIOR, rng_of(3), draws=1500)
-    vectors = PRIOR.place(sampled.together)
+def test_draws_of_the_surrogate_corrected_by_the_service_give_the_posterior(truth, surrogate):
+    vectors = sample_posterior(surrogate, PRIOR, 6000, rng_of(3))
     weights = weigh(service(vectors), surrogate.probability(vectors))
     assert weights.enough
     found, error = means(vectors, weights)
@@ -80,7 +83,7 @@ def test_weights_alone_give_the_same_posterior_with_many_more_calls(truth):
 
 
 def test_without_the_correction_the_surrogate_s_own_error_would_stay(truth, surrogate):
-    vectors = PRIOR.place(sample_posterior(surrogate, PRIOR, rng_of(3), draws=1500).together)
+    vectors = sample_posterior(surrogate, PRIOR, 6000, rng_of(3))
     corrected = means(vectors, weigh(service(vectors), surrogate.probability(vectors)))[0]
     assert np.abs(corrected - truth).max() < np.abs(vectors.mean(axis=0) - truth).max()
 
@@ -133,15 +136,104 @@ def test_a_constant_dimension_gets_no_weight():
     assert fit_surrogate(vectors, expit(vectors[:, 0])).weights[1] == 0
 
 
-def test_the_gradient_is_that_of_the_density():
-    target = posterior_target(Surrogate(SLOPE, -2.0), PRIOR)
-    at, small = rng_of(13).normal(size=(3, DIMS)), 1e-6
-    _, gradient = target(at)
-    for dim in range(DIMS):
-        step = np.zeros(DIMS)
-        step[dim] = small
-        numeric = (target(at + step)[0] - target(at - step)[0]) / (2 * small)
-        assert gradient[:, dim] == pytest.approx(numeric, abs=1e-6)
+# ---------------------------------------------------------------------------- the posterior
+UNIT = (SLOPE @ PRIOR.factor) / np.linalg.norm(SLOPE @ PRIOR.factor)
+
+
+def along_and_across(vectors, slope=SLOPE, prior=PRIOR):
+    """Coordinates of vectors along the slope, and the rest of them, in the prior's standard deviations."""
+    standard = np.linalg.solve(prior.factor, (vectors - prior.mean).T).T
+    unit = slope @ prior.factor / np.linalg.norm(slope @ prior.factor)
+    along = standard @ unit
+    return along, standard - np.outer(along, unit)
+
+
+def posterior_along(steepness, constant):
+    """Mean, sd, distribution function and normaliser of the posterior along the slope, by adaptive integration."""
+
+    def weight(at):
+        return np.exp(-(at**2) / 2 - np.logaddexp(0, -(steepness * at + constant)))
+
+    edge = -constant / steepness
+    points = sorted({-12.0, min(max(edge, -12.0), 30.0), min(steepness, 30.0), 12.0, 30.0})
+
+    def integral(of, upto=30.0):
+        ends = [point for point in points if point < upto] + [upto]
+        return sum(quad(of, a, b, epsabs=0, epsrel=1e-10, limit=400)[0] for a, b in pairwise(ends))
+
+    whole = integral(weight)
+    mean = integral(lambda at: at * weight(at)) / whole
+    variance = integral(lambda at: (at - mean) ** 2 * weight(at)) / whole
+    return mean, np.sqrt(variance), lambda at: np.array([integral(weight, one) / whole for one in at]), whole
+
+
+LOGITS = {
+    "gentle": (0.3, 0.5),
+    "moderate": (2.0, -3.0),
+    "rare, so that the posterior is another normal distribution": (4.0, -60.0),
+    "far beyond the prior": (12.0, -250.0),
+    "nearly always": (1.0, 40.0),
+    "steep": (60.0, -90.0),
+    "a step": (1e6, -1e6),
+}
+
+
+@pytest.mark.parametrize(("steepness", "constant"), LOGITS.values(), ids=LOGITS)
+def test_draws_have_the_moments_and_the_distribution_of_numerical_integration(steepness, constant):
+    slope = steepness * np.linalg.solve(PRIOR.factor.T, UNIT)
+    surrogate = Surrogate(slope, float(constant - slope @ PRIOR.mean))
+    mean, sd, distribution, whole = posterior_along(steepness, constant)
+    along, across = along_and_across(sample_posterior(surrogate, PRIOR, 20_000, rng_of(19)), slope)
+    assert along.mean() == pytest.approx(mean, abs=4 * sd / np.sqrt(20_000))
+    assert along.std() == pytest.approx(sd, rel=0.04)
+    assert kstest(along[:2000], distribution).pvalue > 0.01
+    assert across.mean(axis=0) == pytest.approx(np.zeros(DIMS), abs=0.03)
+    assert np.cov(across.T) == pytest.approx(np.eye(DIMS) - np.outer(UNIT, UNIT), abs=0.05)
+    # a step lies between two places of the grid
+    close = 5e-3 if steepness > 1e3 else 1e-9
+    assert log_mean_probability(surrogate, PRIOR) == pytest.approx(np.log(whole / np.sqrt(2 * np.pi)), abs=close)
+
+
+def test_draws_are_independent_of_each_other_and_along_of_across():
+    along, across = along_and_across(sample_posterior(Surrogate(SLOPE, -7.0), PRIOR, 20_000, rng_of(20)))
+    for lag in (1, 2, 3, 10):
+        assert abs(spearmanr(along[lag:], along[:-lag]).statistic) < 4 / np.sqrt(20_000)
+        assert abs(spearmanr(across[lag:, 3], across[:-lag, 3]).statistic) < 4 / np.sqrt(20_000)
+    others = np.linalg.svd(UNIT[None])[2][1:]  # axes across the slope
+    for axis in others:
+        assert abs(spearmanr(along, across @ axis).statistic) < 4 / np.sqrt(20_000)
+        assert abs(spearmanr(along**2, (across @ axis) ** 2).statistic) < 4 / np.sqrt(20_000)
+        assert kstest(across @ axis, "norm").pvalue > 1e-3
+
+
+def test_a_reversed_slope_mirrors_the_posterior():
+    prior = NormalPrior(np.zeros(DIMS), PRIOR.factor)
+    one = sample_posterior(Surrogate(SLOPE, -2.0), prior, 1000, rng_of(21))
+    other = sample_posterior(Surrogate(-SLOPE, -2.0), prior, 1000, rng_of(21))
+    assert other @ SLOPE == pytest.approx(-(one @ SLOPE))
+
+
+@pytest.mark.parametrize("constant", [-800.0, 0.0, 800.0])
+def test_without_a_slope_the_posterior_is_the_prior(constant):
+    flat = Surrogate(np.zeros(DIMS), constant)
+    along, across = along_and_across(sample_posterior(flat, PRIOR, 20_000, rng_of(22)))
+    assert kstest(along, "norm").pvalue > 1e-3
+    assert np.cov((across + np.outer(along, UNIT)).T) == pytest.approx(np.eye(DIMS), abs=0.05)
+    assert log_mean_probability(flat, PRIOR) == pytest.approx(min(constant, 0.0) + np.log(0.5) * (constant == 0))
+
+
+def test_the_same_generator_draws_the_same_vectors():
+    one, other = (sample_posterior(Surrogate(SLOPE, -7.0), PRIOR, 50, rng_of(23)) for _ in range(2))
+    assert (one == other).all()
+
+
+def test_a_prior_that_does_not_vary_in_every_direction_keeps_to_its_own():
+    prior = NormalPrior(np.ones(3), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))  # the first two are equal
+    vectors = sample_posterior(Surrogate(np.array([1.0, 1.0, 0.5]), -4.0), prior, 20_000, rng_of(24))
+    plain = prior.draw(400_000, rng_of(25))
+    weights = weigh(expit(plain @ [1.0, 1.0, 0.5] - 4))
+    assert vectors[:, 0] == pytest.approx(vectors[:, 1])
+    assert vectors.mean(axis=0) == pytest.approx([posterior_mean(one, weights).value for one in plain.T], abs=0.05)
 
 
 def test_a_prior_has_the_mean_and_covariance_of_its_inputs():
