@@ -285,7 +285,7 @@ class _Output:
         if not self.answers.numbers:
             positive = as_given >= 0.5
             try:
-                told["disparate_impact"] = disparate_impact(positive, groups, self.answers.values, rng).as_json()
+                told["disparate_impact"] = asdict(disparate_impact(positive, groups, self.answers.values, rng))
             except EvidenceError as error:
                 told["disparate_impact"] = {"why": str(error)}
         return told

@@ -6,7 +6,7 @@ whoever knows them, and the null check says how often chance alone makes a numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -66,7 +66,7 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
     return {
         "mac": told(lambda: _mac(words, vectors)),
         "weat": pairs,
-        "null": told(lambda: null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS).as_json()),
+        "null": told(lambda: asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
     }
 
 
@@ -75,27 +75,27 @@ def _matrix(vectors: Vectors, listed: tuple[str, ...]) -> Matrix:
 
 
 def _weat(first: Matrix, second: Matrix, own: Matrix, other: Matrix, rng: np.random.Generator) -> dict[str, Any]:
-    return dict(weat(first, second, own, other, rng=rng).as_json())
+    return weat(first, second, own, other, rng=rng).as_json()
 
 
 def _rnd(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
-    return dict(relative_norm_distance(first, second, own).as_json())
+    return asdict(relative_norm_distance(first, second, own))
 
 
 def _ect(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
-    return dict(embedding_coherence(first, second, own).as_json())
+    return asdict(embedding_coherence(first, second, own))
 
 
 def _rnsb(own: Matrix, other: Matrix, first: Matrix, second: Matrix) -> dict[str, Any]:
-    return dict(negative_sentiment_bias(own, other, np.concatenate([first, second])).as_json())
+    return asdict(negative_sentiment_bias(own, other, np.concatenate([first, second])))
 
 
 def _ripa(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
-    return _paired(first, second) or dict(relational_inner_product(first, second, own).as_json())
+    return _paired(first, second) or asdict(relational_inner_product(first, second, own))
 
 
 def _direct_bias(controls: Matrix, first: Matrix, second: Matrix) -> dict[str, Any]:
-    return _paired(first, second) or dict(direct_bias(controls, first, second).as_json())
+    return _paired(first, second) or asdict(direct_bias(controls, first, second))
 
 
 def _paired(first: Matrix, second: Matrix) -> dict[str, Any]:
@@ -118,5 +118,4 @@ def _mac(words: AssociationWords, vectors: Vectors) -> dict[str, Any]:
                     distance += between.tolist()
                     of_word += [word] * len(said)
                     of_set += [name] * len(said)
-    written: Mapping[str, Any] = mean_average_cosine(np.array(distance), of_word, of_set).as_json()
-    return dict(written)
+    return asdict(mean_average_cosine(np.array(distance), of_word, of_set))

@@ -7,7 +7,7 @@ from the distances that both have. So a difference is one of the spaces and neve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from assay.errors import EvidenceError, SpecificationError
@@ -232,4 +232,4 @@ def _effect(posterior: Posterior, word: str | None = None) -> Floats:
 
 
 def _told(one: Difference, before: Floats, after: Floats) -> dict[str, Any]:
-    return {"name": one.name, "before": float(before.mean()), "after": float(after.mean()), **one.as_json()}
+    return {"name": one.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(one)}

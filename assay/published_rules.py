@@ -104,21 +104,28 @@ def analyse_blocks(
 
 
 def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
-    """Adjust the components' step-1 p-values for their number (Holm, and Benjamini & Hochberg).
+    """Adjust the components' step-1 p-values for their number (Holm 1979; Benjamini & Hochberg 1995).
 
     Measured: over 8 unbiased middle languages raw p-values give a family-wise error of 0.26, Holm
     0.017, BH 0.018, with exact p-values (METHODS section 1).
-    """
-    from assay.statistics.multiplicity import benjamini_hochberg, holm
 
+    Parameters
+    ----------
+    components : mapping of str to float or None
+        p-value of each component; one without a p-value is left out.
+
+    Returns
+    -------
+    dict
+        Component → ``p``, ``holm`` (family-wise error rate) and ``bh`` (false discovery rate).
+    """
     known = {name: p for name, p in components.items() if p is not None}
-    if not known:
-        return {}
-    given = list(known.values())
-    return {
-        name: {"p": p, "holm": float(a), "bh": float(b)}
-        for (name, p), a, b in zip(known.items(), holm(given), benjamini_hochberg(given), strict=True)
-    }
+    order = sorted(known, key=known.__getitem__)
+    pvalues, rank = np.array([known[name] for name in order]), np.arange(1, len(order) + 1)
+    holm = np.minimum(np.maximum.accumulate(pvalues * rank[::-1]), 1.0)
+    bh = np.minimum(np.minimum.accumulate((pvalues * len(order) / rank)[::-1])[::-1], 1.0)
+    adjusted = {name: {"holm": float(a), "bh": float(b)} for name, a, b in zip(order, holm, bh, strict=True)}
+    return {name: {"p": p, **adjusted[name]} for name, p in known.items()}
 
 
 def _specified(judge: TwoStep, block: str, outputs: int) -> NDArray[np.float64]:

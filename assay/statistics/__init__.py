@@ -7,14 +7,13 @@ Counts and shares
 `transition`           posterior of a transition matrix and the two effects it has
 `worst_block`          intervals of the two effects of such a matrix, and of the largest of several differences
 `concordance`          do two answers agree more often than their errors explain?
-`multinomial`          every outcome of a multinomial, its probability and its distance
-`goodness`             do counts fit a specification? chi-squared, exact multinomial, G
+`multinomial`          all outcomes of a multinomial, with their probability and Pearson statistic
+`goodness`             goodness of fit: chi-squared, exact multinomial, G
 `steps`                the letter of two steps that are known to be biased or not
 `published`            the letter the decision rules of Srivastava & Rossi (2018) would give
-`divergence`           total variation, Kullback-Leibler, Jensen-Shannon and their thresholds
+`divergence`           Kullback-Leibler and Jensen-Shannon divergence, and their thresholds
 `ordered`              Kolmogorov-Smirnov, for what has an order
-`multiplicity`         p-values of many components together
-`proportions`          a share with its interval
+`proportions`          a share with its Wilson interval
 `intervals`            posterior draws with theirs
 =====================  ==================================================================
 
@@ -36,6 +35,7 @@ Vectors and choices (P1, P2)
 `two_afc`              where an observer of vectors cannot tell: the point of equality
 `psychometric`         the curve of real choices, on a refined grid
 `choice_effects`       the two effects of forced choice, drawn
+`grid`                 posterior masses on a rectangular grid
 `population`           mean and spread of points that are each known with an error of their own
 `correlation`          how two numbers of the same words go together
 `hierarchy`            posterior of cosine distances under P2's hierarchy, drawn exactly
@@ -58,7 +58,6 @@ Stereotypes (P4)
 `visual_stereotype`    the same of images
 `beta_binomial`        shares of kinds that differ, on a grid
 `stereotype_effects`   the two effects, drawn
-`binomial`             exact statements on one share
 =====================  ==================================================================
 
 What makes a service say yes (P1)

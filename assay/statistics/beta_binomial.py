@@ -8,6 +8,7 @@ that (m, rho) is a table of two dimensions. It is drawn in to where its mass is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +17,10 @@ from scipy.special import gammaln
 
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.model import Interval
+from assay.statistics.grid import Grid, Range
 from assay.statistics.intervals import interval_of
 
 FloatArray = NDArray[np.float64]
-Edges = tuple[FloatArray, FloatArray]
 
 COARSE, FINE = (31, 31), (81, 61)
 """Cells of the grid (m, rho) while it is drawn in, and at last."""
@@ -64,12 +65,12 @@ class SharesPosterior:
     overall: Interval
     spread: Interval
     means: FloatArray
-    _grid: _Grid
+    _grid: Grid
     _counts: _Counts
 
     def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
         """Draw the mean share over kinds, shape (draws,)."""
-        return self._grid.draw(rng, draws)[0]
+        return _draw(self._grid, rng, draws)[0]
 
     def draw_shares(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
         """Draw the share of every kind, together with each other; shape (draws, kinds)."""
@@ -86,7 +87,7 @@ class SharesPosterior:
         )
 
     def _draw(self, successes: FloatArray, trials: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
-        m, rho = self._grid.draw(rng, draws)
+        m, rho = _draw(self._grid, rng, draws)
         k = (1 / rho - 1)[:, None]
         m = m[:, None]
         return np.asarray(rng.beta(successes + m * k, trials - successes + (1 - m) * k))
@@ -107,42 +108,22 @@ class _Counts:
         return tuple(np.unique(side, return_counts=True) for side in sides)
 
 
-@dataclass(frozen=True)
-class _Grid:
-    """Mass of cells, and the edges between them."""
+def _summary(grid: Grid, axis: int) -> Interval:
+    """Posterior mean and 95 % interval of one axis."""
+    low, high = grid.quantiles(axis, [0.025, 0.975])
+    return Interval(float(grid.middles(axis) @ grid.margin(axis)), float(low), float(high))
 
-    edges: Edges
-    mass: FloatArray
 
-    def middles(self, place: int) -> FloatArray:
-        return (self.edges[place][1:] + self.edges[place][:-1]) / 2
-
-    def margin(self, place: int) -> FloatArray:
-        return np.asarray(self.mass.sum(axis=1 - place))
-
-    def summary(self, place: int) -> Interval:
-        """Read mean and 95 % interval off a margin; mass is spread evenly within a cell."""
-        margin = self.margin(place)
-        below = np.concatenate([[0.0], np.cumsum(margin)])
-        low, high = np.interp([0.025, 0.975], below, self.edges[place])
-        return Interval(float(self.middles(place) @ margin), float(low), float(high))
-
-    def drawn_in(self, place: int) -> tuple[float, float]:
-        """Draw an axis in to where its mass is, a cell more on either side, never beyond where it was."""
-        edges, below = self.edges[place], np.cumsum(self.margin(place))
-        first, last = np.searchsorted(below, [NEGLIGIBLE, 1 - NEGLIGIBLE])
-        return float(edges[max(0, first - 1)]), float(edges[min(len(edges) - 1, last + 2)])
-
-    def draw(self, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
-        """Draw m and rho together, anywhere in their cell."""
-        running = np.cumsum(self.mass)
-        cells = np.minimum(np.searchsorted(running, rng.random(draws) * running[-1], side="right"), running.size - 1)
-        at = np.unravel_index(cells, self.mass.shape)
-        m, rho = (
-            edges[cell] + rng.random(draws) * (edges[cell + 1] - edges[cell])
-            for edges, cell in zip(self.edges, at, strict=True)
-        )
-        return m, rho
+def _draw(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
+    """Draw m and rho together, anywhere in their cell."""
+    running = np.cumsum(grid.mass)
+    cells = np.minimum(np.searchsorted(running, rng.random(draws) * running[-1], side="right"), running.size - 1)
+    at = np.unravel_index(cells, grid.mass.shape)
+    m, rho = (
+        edges[cell] + rng.random(draws) * (edges[cell + 1] - edges[cell])
+        for edges, cell in zip(grid.edges, at, strict=True)
+    )
+    return m, rho
 
 
 def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -> SharesPosterior:
@@ -176,7 +157,7 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
     """
     counts = _counted(successes, failures, ties)
     grid = _refined(counts)
-    return SharesPosterior(grid.summary(0), grid.summary(1), _means(grid, counts), grid, counts)
+    return SharesPosterior(_summary(grid, 0), _summary(grid, 1), _means(grid, counts), grid, counts)
 
 
 def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Counts:
@@ -206,9 +187,9 @@ def _relative_variance(votes: FloatArray, trials: FloatArray, tied: FloatArray) 
     return (of_decisions - float(tied.sum()) / 4) / of_decisions
 
 
-def _refined(counts: _Counts) -> _Grid:
+def _refined(counts: _Counts) -> Grid:
     """Draw the grid in while it counts more and more of the trials, then once more in fine cells."""
-    within = ((0.0, 1.0), (0.0, 1.0))
+    within: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
     counted, every = 0.0, float(counts.trials.sum())
     while counted < every:
         counted = min(every, counted * MORE or FIRST_TRIALS)
@@ -216,24 +197,19 @@ def _refined(counts: _Counts) -> _Grid:
         while narrower:  # where kinds are alike, rho is near 0 by as much as trials are many, not by their root
             before = within
             grid = _posterior(counts, within, COARSE, share=counted / every)
-            within = grid.drawn_in(0), grid.drawn_in(1)
+            within = grid.narrowed(NEGLIGIBLE)
             narrower = any(2 * (b[1] - b[0]) < a[1] - a[0] for a, b in zip(before, within, strict=True))
     return _posterior(counts, within, FINE)
 
 
-def _posterior(
-    counts: _Counts, within: tuple[tuple[float, float], tuple[float, float]], cells: tuple[int, int], share: float = 1.0
-) -> _Grid:
+def _posterior(counts: _Counts, within: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
     """Weigh every cell by the posterior at its middle, with each trial counted for a `share` of one."""
-    m_edges, rho_edges = (np.linspace(*ends, count + 1) for ends, count in zip(within, cells, strict=True))
-    grid = _Grid((m_edges, rho_edges), np.zeros(cells))
+    grid = Grid.over(within, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     k = 1 / rho - 1
     won, lost, trials = counts.gammas()
     log_mass = _rising(m * k, *won) + _rising((1 - m) * k, *lost) - _rising(k, *trials)
-    log_mass = share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho)
-    mass = np.exp(log_mass - log_mass.max())
-    return _Grid(grid.edges, mass / mass.sum())
+    return grid.weighed(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
 
 
 def _rising(start: FloatArray, steps: FloatArray, times: NDArray[np.int64]) -> FloatArray:
@@ -244,7 +220,7 @@ def _rising(start: FloatArray, steps: FloatArray, times: NDArray[np.int64]) -> F
     return np.asarray(from_start)
 
 
-def _means(grid: _Grid, counts: _Counts) -> FloatArray:
+def _means(grid: Grid, counts: _Counts) -> FloatArray:
     """Average ``(k + m K) / (n + K)`` over the grid, for each kind."""
     k = 1 / grid.middles(1) - 1
     over_rho, of_m = grid.margin(1), grid.middles(0) @ grid.mass

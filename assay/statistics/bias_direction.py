@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,10 +42,6 @@ class DirectBias:
     c: float
     explained: float
     by_word: tuple[float, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it down."""
-        return asdict(self)
 
 
 def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: float = 1.0) -> DirectBias:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,10 +42,6 @@ class Difference:
         change = after - before
         return cls(name, float(change.mean()), hpdi(change, mass), float((change > 0).mean()))
 
-    def as_json(self) -> dict[str, Any]:
-        """Write it down."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -69,15 +64,6 @@ class Comparison:
     connections: tuple[Difference, ...]
     effect: Difference | None
     words: tuple[Difference, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it down."""
-        return {
-            "mass": self.mass,
-            "connections": [one.as_json() for one in self.connections],
-            "effect": None if self.effect is None else self.effect.as_json(),
-            "words": [one.as_json() for one in self.words],
-        }
 
 
 def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Comparison:

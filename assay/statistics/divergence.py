@@ -1,4 +1,4 @@
-"""How far one distribution is from another, and how far chance alone would have it.
+"""Divergences between distributions, with the threshold that chance alone would exceed.
 
 All logarithms are natural. A divergence is never zero on a finite sample, so it is compared with
 what samples from the specification itself would give (a parametric bootstrap).
@@ -80,8 +80,10 @@ class DivergenceVerdict:
     tests: Mapping[str, Mapping[str, DivergenceTest]]
 
 
-def total_variation(p: ArrayLike, q: ArrayLike) -> float:
-    """Half the L1 distance: the largest difference in probability of any event, in [0, 1].
+def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
+    """Kullback-Leibler divergence ``D(p || q) = sum p log(p / q)``, in nats.
+
+    ``0 log 0`` is 0. Where p has mass and q has none it is infinite: no value, and the reason.
 
     Parameters
     ----------
@@ -92,20 +94,6 @@ def total_variation(p: ArrayLike, q: ArrayLike) -> float:
     ------
     BadDistribution
         If either is no distribution, or they have different cells.
-    """
-    first, second = _pair(p, q)
-    return min(1.0, 0.5 * float(np.abs(first - second).sum()))
-
-
-def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
-    """Kullback-Leibler divergence ``D(p || q) = sum p log(p / q)``, in nats.
-
-    ``0 log 0`` is 0. Where p has mass and q has none it is infinite: no value, and the reason.
-
-    Parameters
-    ----------
-    p, q : array_like, shape (k,)
-        As for `total_variation`, with the same errors.
     """
     first, second = _pair(p, q)
     outside = float(first[second == 0].sum())
@@ -123,7 +111,7 @@ def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
     Parameters
     ----------
     p, q : array_like, shape (k,)
-        As for `total_variation`, with the same errors.
+        As for `kl_divergence`, with the same errors.
     """
     first, second = _pair(p, q)
     return float(_js(first, second))

@@ -8,8 +8,8 @@ taken as they are: their lengths count in RND's norm, and in the mean vectors th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,10 +46,6 @@ class MeanAverageCosine:
     sets: int
     by_word: dict[str, float]
 
-    def as_json(self) -> dict[str, Any]:
-        """Write it down."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class WordScores:
@@ -71,10 +67,6 @@ class WordScores:
         """Average the numbers of the words."""
         return cls(float(by_word.mean()), tuple(by_word.tolist()))
 
-    def as_json(self) -> dict[str, Any]:
-        """Write it down."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Coherence:
@@ -90,10 +82,6 @@ class Coherence:
 
     value: float
     words: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it down."""
-        return asdict(self)
 
 
 def mean_average_cosine(

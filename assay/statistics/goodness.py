@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +20,7 @@ from scipy.special import chdtrc, xlogy
 
 from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
 from assay.statistics.distribution import as_counts, as_shares
-from assay.statistics.multinomial import every_outcome, log_probability, pearson
-
-Ordering = Literal["chi-squared", "probability"]
-"""What makes an outcome at least as extreme as the observed one."""
-
-SMALLEST_EXPECTED = 5.0
-"""Below this expected count the chi-squared distribution is no good approximation (Cochran 1954)."""
+from assay.statistics.multinomial import every_outcome, pearson
 
 ENUMERATED_UP_TO = 1_000_000
 """Outcomes an exact test enumerates (about 0.1 s); beyond, it samples them."""
@@ -153,14 +146,8 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
     return FitTest("two-sample" if drop_empty else "two-sample-df2", statistic, df, _upper_tail(df, statistic))
 
 
-def exact_multinomial(
-    counts: ArrayLike,
-    shares: ArrayLike,
-    rng: np.random.Generator | None = None,
-    *,
-    ordering: Ordering = "chi-squared",
-) -> FitTest:
-    """Exact goodness of fit: sum the probability of every outcome at least as extreme.
+def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Generator | None = None) -> FitTest:
+    """Exact goodness of fit: sum the probability of every outcome whose Pearson statistic is at least as large.
 
     The ``C(n + k - 1, k - 1)`` outcomes are enumerated; above `ENUMERATED_UP_TO` of them,
     `MONTE_CARLO_DRAWS` are sampled and ``p = (r + 1) / (B + 1)``.
@@ -171,9 +158,6 @@ def exact_multinomial(
         As for `chi_squared_fit`, with the same errors.
     rng : Generator, optional
         Needed where the outcomes are too many to enumerate.
-    ordering : {"chi-squared", "probability"}
-        Extreme means a Pearson statistic at least as large (the default), or an outcome at most
-        as probable.
 
     Returns
     -------
@@ -190,37 +174,19 @@ def exact_multinomial(
         return _refutation("exact-multinomial", observed, refuted)
     n, k = int(observed.sum()), observed.size
     statistic, outcomes = float(pearson(observed, expected)), math.comb(n + k - 1, k - 1)
-    enumerated = outcomes <= ENUMERATED_UP_TO
-    if enumerated:
+    least = statistic - TIE_SLACK * (1.0 + statistic)
+    if outcomes <= ENUMERATED_UP_TO:
         log_p, distance = every_outcome(n, expected)
-    elif rng is not None:
-        drawn = rng.multinomial(n, expected / n, MONTE_CARLO_DRAWS)
-        log_p, distance = log_probability(drawn, expected), pearson(drawn, expected)
-    else:
+        p = min(1.0, float(np.exp(log_p[distance >= least]).sum()))
+        return FitTest("exact-multinomial", statistic, k - 1, p)
+    if rng is None:
         raise SpecificationError(
             f"{n} observations over {k} cells have {outcomes} outcomes, more than the {ENUMERATED_UP_TO} that are "
             "enumerated; pass a random generator to sample them"
         )
-    if ordering == "probability":
-        extreme = log_p <= log_probability(observed, expected) + TIE_SLACK
-    else:
-        extreme = distance >= statistic - TIE_SLACK * (1.0 + statistic)
-    if enumerated:
-        return FitTest("exact-multinomial", statistic, k - 1, min(1.0, float(np.exp(log_p[extreme]).sum())))
-    p = (int(extreme.sum()) + 1) / (MONTE_CARLO_DRAWS + 1)
+    drawn = pearson(rng.multinomial(n, expected / n, MONTE_CARLO_DRAWS), expected)
+    p = (int((drawn >= least).sum()) + 1) / (MONTE_CARLO_DRAWS + 1)
     return FitTest("monte-carlo-multinomial", statistic, k - 1, p)
-
-
-def fit_test(counts: ArrayLike, shares: ArrayLike, rng: np.random.Generator | None = None) -> FitTest:
-    """Goodness of fit by the test the counts allow.
-
-    `exact_multinomial` where an expected count lies below `SMALLEST_EXPECTED`, else
-    `chi_squared_fit`; parameters and errors are theirs.
-    """
-    _, expected, _ = _compared(counts, shares)
-    if (expected < SMALLEST_EXPECTED).any():
-        return exact_multinomial(counts, shares, rng)
-    return chi_squared_fit(counts, shares)
 
 
 # ---------------------------------------------------------------------------- what the tests share

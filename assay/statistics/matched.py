@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, chdtrc, gammaln, rel_entr
+from scipy.special import chdtrc, gammaln
 
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.model import Interval
 from assay.statistics import divergence
-from assay.statistics.distribution import as_counts, as_shares
 from assay.statistics.intervals import equal_tailed
 from assay.statistics.samples import check_paired
 
@@ -39,8 +38,6 @@ class MatchedTest:
 
     Attributes
     ----------
-    test : str
-        ``"bowker"`` or ``"mcnemar"``.
     statistic : float
         ``sum (n_ij - n_ji)**2 / (n_ij + n_ji)``; for two labels that is McNemar's.
     df : int
@@ -53,7 +50,6 @@ class MatchedTest:
         ``"exact"``, given how many changed between every two labels, or ``"chi-squared"``.
     """
 
-    test: str
     statistic: float
     df: int
     discordant: int
@@ -105,10 +101,6 @@ class DisparateImpact:
     rates: tuple[BaseRate, ...]
     ratios: tuple[ImpactRatio, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Write it down for a finding."""
-        return asdict(self)
-
 
 def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
     """Test the symmetry of a table of paired labels.
@@ -144,39 +136,8 @@ def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
     statistic, df = float(((first - second) ** 2 / total).sum()), int(changed.sum())
     exact = _exact_p(statistic, total)
     if exact is not None:
-        return MatchedTest("bowker", statistic, df, int(total.sum()), exact, "exact")
-    return MatchedTest("bowker", statistic, df, int(total.sum()), float(chdtrc(df, statistic)), "chi-squared")
-
-
-def mcnemar(lost: int, gained: int) -> MatchedTest:
-    """Test two labels exactly, by how many profiles changed each way.
-
-    Parameters
-    ----------
-    lost, gained : int
-        Profiles with the label on the first side only; on the second only.
-
-    Returns
-    -------
-    MatchedTest
-        With the two-sided binomial probability, and p = 1 if none changed.
-
-    Raises
-    ------
-    OutOfBounds
-        If a count is negative.
-
-    References
-    ----------
-    .. [1] McNemar (1947), "Note on the sampling error of the difference between correlated
-       proportions or percentages", Psychometrika 12.
-    """
-    if min(lost, gained) < 0:
-        raise OutOfBounds(f"counts of changed labels are not negative: {lost} and {gained}")
-    total = lost + gained
-    statistic = (lost - gained) ** 2 / total if total else 0.0
-    p = min(1.0, 2 * float(bdtr(min(lost, gained), total, 0.5)))
-    return MatchedTest("mcnemar", statistic, int(total > 0), total, p, "exact")
+        return MatchedTest(statistic, df, int(total.sum()), exact, "exact")
+    return MatchedTest(statistic, df, int(total.sum()), float(chdtrc(df, statistic)), "chi-squared")
 
 
 def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
@@ -201,33 +162,6 @@ def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
     every = np.union1d(first, second)
     counts = [np.bincount(np.searchsorted(every, side), minlength=len(every)) for side in (first, second)]
     return divergence.jensen_shannon(*counts)
-
-
-def smoothed_kl(counts: ArrayLike, reference: ArrayLike) -> float:
-    """Give the divergence of the shares that counts are evidence of, under Jeffreys' prior.
-
-    Each cell has half an observation more, so that a cell nobody happened to fall in does not make the
-    divergence infinite, as it makes that of the raw shares (`assay.statistics.divergence.kl_divergence`).
-
-    Parameters
-    ----------
-    counts, reference : array_like of int, shape (k,)
-        Counts over the same cells.
-
-    Returns
-    -------
-    float
-        D(counts || reference) in nats.
-
-    Raises
-    ------
-    TooFewObservations
-        If nothing was counted on one side.
-    BadDistribution, OutOfBounds
-        If the cells are not the same, or the counts no counts.
-    """
-    first = as_shares(as_counts(counts) + 0.5)
-    return float(rel_entr(first, as_shares(as_counts(reference) + 0.5, first.size)).sum())
 
 
 def disparate_impact(

@@ -1,4 +1,4 @@
-"""Outcomes of a multinomial: how probable and how far from expectation, and all of them at once."""
+"""All outcomes of a multinomial, with their probability and Pearson statistic."""
 
 from __future__ import annotations
 
@@ -22,13 +22,6 @@ def pearson(outcomes: NDArray[np.int64], expected: NDArray[np.float64]) -> NDArr
     ndarray, shape (...)
     """
     return np.asarray(((outcomes - expected) ** 2 / expected).sum(axis=-1), dtype=float)
-
-
-def log_probability(outcomes: NDArray[np.int64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithm of the probability of outcomes; shapes as for `pearson`."""
-    n = expected.sum()
-    terms = xlogy(outcomes, expected / n) - gammaln(outcomes + 1.0)
-    return np.asarray(gammaln(n + 1.0) + terms.sum(axis=-1), dtype=float)
 
 
 def every_outcome(n: int, expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

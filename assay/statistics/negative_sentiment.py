@@ -6,8 +6,8 @@ negative sentiment. If those probabilities are unequal, their distribution diver
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,10 +54,6 @@ class NegativeSentiment:
 
     value: float
     probabilities: tuple[float, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it down."""
-        return asdict(self)
 
 
 def negative_sentiment_bias(

@@ -11,7 +11,6 @@ whatever the variance and however many attribute words there are (METHODS sectio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from assay.errors import OutOfBounds
 
@@ -55,18 +54,6 @@ class NullCheck:
     p_first_words: float
     published: float = PUBLISHED
     reason: str = REASON
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it down."""
-        return {
-            "effect": self.effect,
-            "words": self.words,
-            "p_ddof0": self.p_ddof0,
-            "p_ddof1": self.p_ddof1,
-            "p_first_words": self.p_first_words,
-            "published": self.published,
-            "reason": self.reason,
-        }
 
 
 def null_check(effect: float, words: int) -> NullCheck:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
+from assay.statistics.grid import Grid, Range
 
 FloatArray = NDArray[np.float64]
-Edge = tuple[float, float]
 
 CELLS = 18
 """Cells of the grid along either axis."""
@@ -106,17 +106,16 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     if len(points) < 3:
         raise TooFewObservations(f"{len(points)} points are too few for a spread between them; three are needed")
     frame = _Frame.around(points)
-    within: tuple[Edge, Edge] = ((-ERRORS, ERRORS), (0.0, 1.0))
+    within: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
     for _ in range(MOST_PASSES):
-        edges, mass = _posterior(points, frame, within)
-        before, within = within, (_drawn_in(edges[0], mass.sum(axis=1)), _drawn_in(edges[1], mass.sum(axis=0)))
-        if all(_width(new) > NARROWER * _width(old) for new, old in zip(within, before, strict=True)):
+        before, within = within, _posterior(points, frame, within).narrowed(NEGLIGIBLE)
+        if all(new[1] - new[0] > NARROWER * (old[1] - old[0]) for new, old in zip(within, before, strict=True)):
             break
-    edges, mass = _posterior(points, frame, within)
-    cells = rng.choice(mass.size, draws, p=mass.ravel())
+    grid = _posterior(points, frame, within)
+    cells = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
     away, share = (
-        axis[place] + (axis[1] - axis[0]) * rng.random(draws)
-        for axis, place in zip(edges, np.unravel_index(cells, mass.shape), strict=True)
+        edges[place] + (edges[1] - edges[0]) * rng.random(draws)
+        for edges, place in zip(grid.edges, np.unravel_index(cells, grid.mass.shape), strict=True)
     )
     sd = frame.sd(share)
     return Population(frame.mean(away, sd), sd)
@@ -157,14 +156,12 @@ class _Frame:
         return np.asarray(self.centre + away * self.error(sd))
 
 
-def _posterior(
-    points: Sequence[Margin], frame: _Frame, within: tuple[Edge, Edge]
-) -> tuple[list[FloatArray], FloatArray]:
+def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range]) -> Grid:
     """Weigh every cell (mean, sd) by the posterior at its middle."""
     from scipy.special import ndtr
 
-    edges = [np.linspace(*edge, CELLS + 1) for edge in within]
-    away, share = ((axis[1:] + axis[:-1]) / 2 for axis in edges)
+    grid = Grid.over(within, (CELLS, CELLS))
+    away, share = grid.middles(0), grid.middles(1)
     sd = frame.sd(share)
     mean = frame.mean(away[:, None], sd)
     log_mass = np.broadcast_to(np.log(frame.sd_by_share(share) * frame.error(sd)), mean.shape).copy()
@@ -177,15 +174,4 @@ def _posterior(
         likelihood = np.einsum("mspc,pc->msp", np.diff(below), density)
         with np.errstate(divide="ignore"):
             log_mass += np.log(likelihood).sum(axis=2)
-    mass = np.exp(log_mass - log_mass.max())
-    return edges, mass / mass.sum()
-
-
-def _width(edge: Edge) -> float:
-    return edge[1] - edge[0]
-
-
-def _drawn_in(edges: FloatArray, margin: FloatArray) -> Edge:
-    """Draw an axis in to where its mass is, a cell more on either side, never beyond where it was."""
-    first, last = np.searchsorted(np.cumsum(margin), [NEGLIGIBLE, 1 - NEGLIGIBLE])
-    return float(edges[max(0, first - 1)]), float(edges[min(len(edges) - 1, last + 2)])
+    return grid.weighed(log_mass)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,10 +45,6 @@ class Projection:
         """
         matrix = as_vectors(vectors, "the projected vectors", dims=self.centre.size)
         return np.asarray((matrix - self.centre) @ self.axes.T)
-
-    def as_json(self) -> dict[str, Any]:
-        """Write down how much they explain."""
-        return {"explained": self.explained.tolist()}
 
 
 def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:

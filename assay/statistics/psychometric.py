@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import NoTransition, OutOfBounds, TooFewObservations
 from assay.model import Interval
+from assay.statistics.grid import Grid, Range
 from assay.statistics.population import Margin
 from assay.statistics.two_afc import JND_75
 
 FloatArray = NDArray[np.float64]
-Edge = tuple[float, float]
-Edges = tuple[Edge, Edge, Edge]
 
 COARSE, FINE = (31, 31, 9), (61, 41, 17)
 """Cells of the grid (mu, log sigma, root of the lapse) while it is drawn in, and at last."""
@@ -70,37 +69,12 @@ class PsychometricFit:
     jnd_75: Interval
     lapse: Interval
     pse_sd: float
-    _grid: _Grid
+    _grid: Grid
 
     @property
     def point(self) -> Margin:
         """Posterior of the point of subjective equality, whatever the steepness and the lapses."""
         return Margin(self._grid.edges[0], self._grid.margin(0))
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """Mass of cells, and the edges between them: mu, log sigma, root of the lapse."""
-
-    edges: Sequence[FloatArray]
-    mass: FloatArray
-
-    def margin(self, place: int) -> FloatArray:
-        return np.asarray(self.mass.sum(axis=tuple(other for other in range(3) if other != place)))
-
-    def middles(self, place: int) -> FloatArray:
-        return (self.edges[place][1:] + self.edges[place][:-1]) / 2
-
-    def quantiles(self, place: int, levels: ArrayLike) -> FloatArray:
-        """Read quantiles off a margin; mass is spread evenly within a cell."""
-        below = np.concatenate([[0.0], np.cumsum(self.margin(place))])
-        return np.asarray(np.interp(np.asarray(levels, dtype=float), below, self.edges[place]))
-
-    def drawn_in(self, place: int) -> Edge:
-        """Draw an axis in to where its mass is, a cell more on either side, never beyond where it was."""
-        edges, below = self.edges[place], np.cumsum(self.margin(place))
-        first, last = np.searchsorted(below, [NEGLIGIBLE, 1 - NEGLIGIBLE])
-        return float(edges[max(0, first - 1)]), float(edges[min(len(edges) - 1, last + 2)])
 
 
 def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> PsychometricFit:
@@ -168,11 +142,11 @@ def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tu
     return distinct, chose, shown
 
 
-def _refined(at: FloatArray, chose: FloatArray, shown: FloatArray) -> _Grid:
+def _refined(at: FloatArray, chose: FloatArray, shown: FloatArray) -> Grid:
     """Draw the grid in while it counts more and more of the answers, then once more in fine cells."""
     low, high = float(at[0]), float(at[-1])
     span = high - low
-    edges: Edges = (
+    within: Sequence[Range] = (
         (low - span, high + span),
         (math.log(span / 200), math.log(5 * span)),
         (0.0, math.sqrt(MOST_LAPSES)),
@@ -180,23 +154,22 @@ def _refined(at: FloatArray, chose: FloatArray, shown: FloatArray) -> _Grid:
     counted, every = 0.0, float(shown.sum())
     while counted < every:
         counted = min(every, counted * MORE or FIRST_TRIALS)
-        grid = _posterior(at, chose, shown - chose, edges, COARSE, share=counted / every)
-        edges = grid.drawn_in(0), grid.drawn_in(1), grid.drawn_in(2)
-    return _posterior(at, chose, shown - chose, edges, FINE)
+        within = _posterior(at, chose, shown - chose, within, COARSE, share=counted / every).narrowed(NEGLIGIBLE)
+    return _posterior(at, chose, shown - chose, within, FINE)
 
 
 def _posterior(
     at: FloatArray,
     second: FloatArray,
     first: FloatArray,
-    within: Edges,
+    within: Sequence[Range],
     cells: tuple[int, int, int],
     share: float = 1.0,
-) -> _Grid:
+) -> Grid:
     """Weigh every cell by the posterior at its middle, with each answer counted for a `share` of one."""
     from scipy.special import ndtr
 
-    grid = _Grid([np.linspace(*edge, count + 1) for edge, count in zip(within, cells, strict=True)], np.zeros(cells))
+    grid = Grid.over(within, cells)
     mu, sigma, lapse = grid.middles(0), np.exp(grid.middles(1)), grid.middles(2) ** 2
     for start in range(0, len(at), LEVELS_AT_ONCE):
         some = slice(start, start + LEVELS_AT_ONCE)
@@ -206,6 +179,4 @@ def _posterior(
             said_second, said_first = (np.log(one / 2 + (1 - one) * side) for side in (above, below))
             grid.mass[:, :, place] += said_second @ second[some] + said_first @ first[some]
     # of the lapse's root, which has cells enough where lapses mostly are: its density is the prior's times 2 root
-    log_mass = share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2))
-    mass = np.exp(log_mass - log_mass.max())
-    return _Grid(grid.edges, mass / mass.sum())
+    return grid.weighed(share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2)))

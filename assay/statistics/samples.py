@@ -7,7 +7,6 @@ that has split in two.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,8 +84,8 @@ def wasserstein(x: ArrayLike, y: ArrayLike) -> float:
     TooFewObservations, EvidenceError
         If a sample is empty, or holds a number that is not finite.
     """
-    steps = _steps(as_sample(x), as_sample(y))
-    return float(np.abs(steps.gaps) @ steps.widths)
+    gaps, widths = _steps(as_sample(x), as_sample(y))
+    return float(np.abs(gaps) @ widths)
 
 
 def energy_distance(x: ArrayLike, y: ArrayLike) -> float:
@@ -108,8 +107,8 @@ def energy_distance(x: ArrayLike, y: ArrayLike) -> float:
     .. [1] Székely & Rizzo (2013), "Energy statistics: a class of statistics based on distances",
        J. Stat. Plan. Inference 143.
     """
-    steps = _steps(as_sample(x), as_sample(y))
-    return math.sqrt(2 * float(steps.gaps**2 @ steps.widths))
+    gaps, widths = _steps(as_sample(x), as_sample(y))
+    return math.sqrt(2 * float(gaps**2 @ widths))
 
 
 def knn_kl(x: ArrayLike, y: ArrayLike, neighbours: int = NEIGHBOURS) -> float:
@@ -172,20 +171,13 @@ def knn_kl(x: ArrayLike, y: ArrayLike, neighbours: int = NEIGHBOURS) -> float:
     return float(smooth.sum() + np.log(held_x / held_y).sum()) / first.size
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """Where two distribution functions differ: by how much, and over what width; both shape (n + m - 1,)."""
-
-    gaps: FloatArray
-    widths: FloatArray
-
-
-def _steps(x: FloatArray, y: FloatArray) -> _Steps:
+def _steps(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Differences of the two distribution functions, and the widths over which they hold; shape (n + m - 1,)."""
     places = np.sort(np.concatenate([x, y]))
     below = places[:-1]
     under_x = np.searchsorted(np.sort(x), below, side="right") / x.size
     under_y = np.searchsorted(np.sort(y), below, side="right") / y.size
-    return _Steps(under_x - under_y, np.diff(places))
+    return under_x - under_y, np.diff(places)
 
 
 def _distance_to_neighbour(ordered: FloatArray, points: FloatArray, left_out: FloatArray, k: int) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.errors import OutOfBounds, ZeroVariance
+from assay.errors import ZeroVariance
 from assay.statistics.partitions import SLACK, PartitionTest, partition_test
 from assay.statistics.samples import as_sample
 from assay.statistics.vector_sets import as_vectors, unit_vectors
@@ -147,39 +147,8 @@ def weat(
     return weat_of_associations(associations(first, own, other), associations(second, own, other), rng=rng)
 
 
-def weat_of_similarities(
-    similarity: ArrayLike, first: int, own: int, *, rng: np.random.Generator | None = None
-) -> Weat:
-    """Do the same from a table of cosines, such as those a paper prints.
-
-    Parameters
-    ----------
-    similarity : array_like, shape (targets, attributes)
-        Cosine of each target word with each attribute word.
-    first, own : int
-        How many of the rows are the first targets, how many of the columns the first attributes.
-    rng
-        As for `weat`.
-
-    Raises
-    ------
-    OutOfBounds
-        If it is no such table.
-    TooFewObservations, ZeroVariance, EvidenceError, SpecificationError
-        As for `weat`.
-    """
-    table = as_vectors(similarity, "the target words")
-    if not (0 < first < table.shape[0] and 0 < own < table.shape[1]):
-        raise OutOfBounds(
-            f"a table of {table.shape[0]} targets and {table.shape[1]} attributes cannot be cut at {first} and {own}; "
-            "both sides need words"
-        )
-    s = table[:, :own].mean(axis=1) - table[:, own:].mean(axis=1)
-    return weat_of_associations(s[:first], s[first:], rng=rng)
-
-
 def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator | None = None) -> Weat:
-    """Do the same from s(t, A, B) of each target.
+    """WEAT from s(t, A, B) of each target.
 
     Parameters
     ----------

@@ -21,7 +21,6 @@ from assay.statistics.divergence import (
     divergence_test,
     jensen_shannon,
     kl_divergence,
-    total_variation,
 )
 
 KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "kl.json"
@@ -44,14 +43,6 @@ def pairs(draw):
 
 @unhurried
 @given(pairs())
-def test_total_variation_lies_between_zero_and_one(pair):
-    p, q = pair
-    assert 0 <= total_variation(p, q) <= 1
-    assert total_variation(q, p) == total_variation(p, q)
-
-
-@unhurried
-@given(pairs())
 def test_jensen_shannon_is_symmetric_and_bounded_by_log_two(pair):
     p, q = pair
     assert 0 <= jensen_shannon(p, q) <= math.log(2)
@@ -64,7 +55,8 @@ def test_pinskers_inequality_holds(pair):
     p, q = pair
     kl = kl_divergence(p, q)
     if kl.value is not None:
-        assert total_variation(p, q) ** 2 <= kl.value / 2 + 1e-12
+        total_variation = np.abs(np.array(p) / sum(p) - np.array(q) / sum(q)).sum() / 2
+        assert total_variation**2 <= kl.value / 2 + 1e-12
 
 
 @unhurried
@@ -80,7 +72,7 @@ def test_kullback_leibler_is_a_finite_number_or_a_reason(pair):
 @unhurried
 @given(weights)
 def test_a_distribution_is_no_distance_from_itself(p):
-    assert total_variation(p, p) == jensen_shannon(p, p) == 0
+    assert jensen_shannon(p, p) == 0
     assert kl_divergence(p, p).value == 0
 
 
@@ -178,7 +170,7 @@ def test_a_threshold_of_no_sample_or_no_level_is_refused(n, alpha):
         bootstrap_threshold([0.5, 0.5], n, "kl", alpha, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("distance", [total_variation, kl_divergence, jensen_shannon])
+@pytest.mark.parametrize("distance", [kl_divergence, jensen_shannon])
 def test_distributions_over_different_cells_cannot_be_compared(distance):
     with pytest.raises(BadDistribution, match="2 shares are needed"):
         distance([1, 2], [1, 2, 3])

@@ -138,7 +138,7 @@ def test_mac_without_sets_gives_every_protected_word_the_same_weight():
     found = mean_average_cosine([0.2, 0.4, 1.0], ["she", "she", "he"])
     assert found.value == pytest.approx((0.3 + 1.0) / 2)
     assert found.by_word == {"he": 1.0, "she": pytest.approx(0.3)}
-    assert found.as_json()["sets"] == 2
+    assert found.sets == 2
 
 
 def test_mac_of_sets_that_not_every_word_has_averages_what_there_is():

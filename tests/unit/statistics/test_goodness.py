@@ -17,7 +17,6 @@ from assay.statistics.goodness import (
     chi_squared_fit,
     chi_squared_two_sample,
     exact_multinomial,
-    fit_test,
     g_test,
 )
 
@@ -27,7 +26,7 @@ needs_known_answers = pytest.mark.skipif(
 )
 
 
-def brute_force(counts: list[int], shares: list[float], ordering: str) -> float:
+def brute_force(counts: list[int], shares: list[float]) -> float:
     """Exact p-value by listing every outcome with its own textbook probability."""
     n = sum(counts)
 
@@ -39,9 +38,7 @@ def brute_force(counts: list[int], shares: list[float], ordering: str) -> float:
         return sum((x - n * share) ** 2 / (n * share) for share, x in zip(shares, outcome, strict=True))
 
     outcomes = [o for o in itertools.product(range(n + 1), repeat=len(counts)) if sum(o) == n]
-    if ordering == "chi-squared":
-        return sum(probability(o) for o in outcomes if distance(o) >= distance(counts) - 1e-9)
-    return sum(probability(o) for o in outcomes if probability(o) <= probability(counts) * (1 + 1e-9))
+    return sum(probability(o) for o in outcomes if distance(o) >= distance(counts) - 1e-9)
 
 
 def outcomes_of(n: int, cells: int):
@@ -106,18 +103,11 @@ def test_pearson_and_g_agree_with_scipy(counts):
     assert g_test(counts, shares).p == pytest.approx(likelihood_ratio.pvalue, rel=1e-10)
 
 
-@pytest.mark.parametrize("ordering", ["chi-squared", "probability"])
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.2, 0.8], [0.2, 0.3, 0.5], [0.1, 0.1, 0.2, 0.6]])
-def test_the_exact_test_equals_brute_force(shares, ordering):
+def test_the_exact_test_equals_brute_force(shares):
     for counts in outcomes_of(6, len(shares)):
-        exact = exact_multinomial(counts, shares, ordering=ordering)
-        assert exact.p == pytest.approx(min(1.0, brute_force(counts, shares, ordering)), rel=1e-10)
-
-
-def test_the_exact_test_of_two_cells_is_scipys_binomial_test_when_ordered_by_probability():
-    for successes in range(21):
-        ours = exact_multinomial([successes, 20 - successes], [0.3, 0.7], ordering="probability")
-        assert ours.p == pytest.approx(stats.binomtest(successes, 20, 0.3).pvalue, rel=1e-9)
+        exact = exact_multinomial(counts, shares)
+        assert exact.p == pytest.approx(min(1.0, brute_force(counts, shares)), rel=1e-10)
 
 
 def test_the_exact_test_never_rejects_more_often_than_it_says():
@@ -147,20 +137,20 @@ def test_too_many_outcomes_without_a_generator_are_refused():
         exact_multinomial([70, 40, 55, 60], [0.25] * 4)
 
 
-@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial, fit_test])
+@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
 def test_an_observation_the_specification_rules_out_refutes_it(test):
     result = test([20, 18, 2], [0.5, 0.5, 0.0])
     assert (result.statistic, result.df, result.p) == (None, 2, 0.0)
     assert "2 of 40 observations" in result.reason
 
 
-@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial, fit_test])
+@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
 def test_a_single_cell_cannot_disagree(test):
     result = test([12, 0, 0], [1.0, 0.0, 0.0])
     assert (result.statistic, result.df, result.p) == (0.0, 0, 1.0)
 
 
-@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial, fit_test])
+@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
 def test_relabelling_the_values_changes_nothing(test):
     straight, mirrored = test([26, 11, 3], [0.6, 0.3, 0.1]), test([3, 11, 26], [0.1, 0.3, 0.6])
     assert mirrored.p == pytest.approx(straight.p, rel=1e-12)
@@ -172,12 +162,7 @@ def test_mirrored_counts_are_equally_extreme_under_equal_shares(counts):
     assert exact_multinomial(counts, [0.5, 0.5]).p == pytest.approx(stats.binomtest(counts[0], 40).pvalue, rel=1e-9)
 
 
-def test_small_expected_counts_get_the_exact_test():
-    assert fit_test([36, 4], [0.9, 0.1]).test == "exact-multinomial"
-    assert fit_test([36, 14], [0.9, 0.1]).test == "goodness-of-fit"
-
-
-@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial, fit_test])
+@pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
 def test_nothing_observed_is_too_little(test):
     with pytest.raises(TooFewObservations):
         test([0, 0], [0.5, 0.5])

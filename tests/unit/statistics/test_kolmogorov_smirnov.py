@@ -13,7 +13,7 @@ from assay.statistics.ordered import kolmogorov_smirnov
 def test_categories_are_refused_with_the_reason_and_the_way_out():
     with pytest.raises(SpecificationError, match="no order to cumulate in") as refused:
         kolmogorov_smirnov([0, 1, 2], [0, 1, 1], scale="nominal")
-    assert "fit_test" in str(refused.value)
+    assert "goodness.exact_multinomial" in str(refused.value)
     assert (refused.value.code, refused.value.field) == ("unordered-values", "scale")
 
 

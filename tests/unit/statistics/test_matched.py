@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from assay.errors import BadDistribution, OutOfBounds, TooFewObservations
+from assay.errors import OutOfBounds, TooFewObservations
 from assay.statistics.divergence import kl_divergence
-from assay.statistics.matched import bowker, disparate_impact, jensen_shannon, mcnemar, smoothed_kl
+from assay.statistics.matched import bowker, disparate_impact, jensen_shannon
 
 KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "kl.json"
 
@@ -41,8 +42,7 @@ def test_two_labels_are_tested_by_the_binomial():
     found = bowker(*labels_of([[30, 9], [2, 20]]))
     assert found.p == pytest.approx(stats.binomtest(2, 11).pvalue, rel=1e-12)
     assert (found.df, found.discordant, found.distribution) == (1, 11, "exact")
-    assert found.p == pytest.approx(mcnemar(9, 2).p, rel=1e-12)
-    assert found.statistic == mcnemar(9, 2).statistic == 49 / 11
+    assert found.statistic == 49 / 11  # McNemar's
 
 
 def test_three_labels_agree_with_going_through_all_that_could_have_been():
@@ -74,11 +74,10 @@ def test_exchanging_the_sides_changes_nothing():
 
 def test_labels_that_never_change_are_no_evidence():
     assert bowker(["x", "y", "z"], ["x", "y", "z"]).p == 1
-    assert mcnemar(0, 0).p == 1
 
 
 def test_equal_changes_both_ways_are_no_evidence():
-    assert bowker(*labels_of([[0, 7], [7, 0]])).p == mcnemar(7, 7).p == 1
+    assert bowker(*labels_of([[0, 7], [7, 0]])).p == 1
 
 
 def test_labels_without_pairs_are_refused():
@@ -86,8 +85,6 @@ def test_labels_without_pairs_are_refused():
         bowker([], [])
     with pytest.raises(OutOfBounds, match="one length"):
         bowker(["a"], ["a", "b"])
-    with pytest.raises(OutOfBounds, match="not negative"):
-        mcnemar(-1, 3)
 
 
 # ---------------------------------------------------------------------------- divergences of labels
@@ -95,7 +92,6 @@ def test_divergences_of_counts_have_their_known_values(known):
     p, q = known["p"], known["q"]
     assert known["kl_raw"] == "inf"
     assert kl_divergence(p, q).value is None
-    assert smoothed_kl(p, q) == pytest.approx(known["jeffreys_half"], rel=1e-12)
     sides = [np.repeat(["he", "she", "other"], counts) for counts in (p, q)]
     assert jensen_shannon(*sides) == pytest.approx(known["jensen_shannon_nats"], rel=1e-12)
 
@@ -107,10 +103,6 @@ def test_labels_of_one_side_only_are_as_far_as_can_be():
 def test_divergences_refuse_what_has_none():
     with pytest.raises(TooFewObservations):
         jensen_shannon(["a"], [])
-    with pytest.raises(TooFewObservations):
-        smoothed_kl([1, 2], [0, 0])
-    with pytest.raises(BadDistribution):
-        smoothed_kl([1, 2], [1, 2, 3])
 
 
 # ---------------------------------------------------------------------------- base rates
@@ -167,6 +159,6 @@ def test_one_group_or_no_positives_is_refused(rng):
 
 
 def test_disparate_impact_can_be_written_down(rng):
-    written = json.loads(json.dumps(disparate_impact(*records(a=(0, 30), b=(10, 30)), rng).as_json(), allow_nan=False))
+    written = json.loads(json.dumps(asdict(disparate_impact(*records(a=(0, 30), b=(10, 30)), rng)), allow_nan=False))
     assert written["rates"][0] == {"value": "a", "records": 30, "positives": 0}
     assert written["ratios"][1]["ratio"] is None

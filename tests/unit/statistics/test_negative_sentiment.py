@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -135,7 +136,7 @@ def test_vectors_of_any_size_are_fitted(scale, sets):
 
 
 def test_what_is_written_down_is_plain_json(sets):
-    written = negative_sentiment_bias(*sets).as_json()
+    written = asdict(negative_sentiment_bias(*sets))
     assert json.loads(json.dumps(written, allow_nan=False))["value"] == written["value"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_one_word_has_no_spread():
 
 
 def test_what_is_written_down_says_why_the_two_differ():
-    written = null_check(effect=1.27, words=8).as_json()
+    written = asdict(null_check(effect=1.27, words=8))
     assert json.loads(json.dumps(written, allow_nan=False)) == written
     assert written["published"] == 0.38
     assert "first argument only" in written["reason"]

@@ -137,7 +137,7 @@ def test_a_comparison_without_stereotypes_has_no_effect_and_says_so():
     one, other = (fitted(make_table(rng, only=("human", "neutral")), seed=seed) for seed in (1, 2))
     compared = compare(one, other)
     assert [each.name for each in compared.connections] == ["human", "neutral"]
-    assert compared.as_json()["effect"] is None
+    assert compared.effect is None
     assert compared.words == ()
 
 

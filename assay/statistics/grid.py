@@ -1,0 +1,60 @@
+"""Posterior masses on a rectangular grid, narrowed to where the mass is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Masses of the cells of a grid.
+
+    Attributes
+    ----------
+    edges : sequence of ndarray, shape (cells + 1,)
+        Edges of the cells along each axis, ascending.
+    mass : ndarray, one dimension for each axis
+        Mass of each cell. It is spread evenly within a cell.
+    """
+
+    edges: Sequence[FloatArray]
+    mass: FloatArray
+
+    @classmethod
+    def over(cls, ranges: Sequence[Range], cells: Sequence[int]) -> Grid:
+        """Cut ranges into cells without mass."""
+        edges = [np.linspace(*ends, count + 1) for ends, count in zip(ranges, cells, strict=True)]
+        return cls(edges, np.zeros(tuple(cells)))
+
+    def weighed(self, log_mass: FloatArray) -> Grid:
+        """Return the grid with the masses ``exp(log_mass)``, scaled to sum to one."""
+        mass = np.exp(log_mass - log_mass.max())
+        return Grid(self.edges, mass / mass.sum())
+
+    def middles(self, axis: int) -> FloatArray:
+        """Middles of the cells along an axis."""
+        return (self.edges[axis][1:] + self.edges[axis][:-1]) / 2
+
+    def margin(self, axis: int) -> FloatArray:
+        """Mass along an axis, summed over all others."""
+        return np.asarray(self.mass.sum(axis=tuple(other for other in range(self.mass.ndim) if other != axis)))
+
+    def quantiles(self, axis: int, levels: ArrayLike) -> FloatArray:
+        """Quantiles of a margin."""
+        below = np.concatenate([[0.0], np.cumsum(self.margin(axis))])
+        return np.asarray(np.interp(np.asarray(levels, dtype=float), below, self.edges[axis]))
+
+    def narrowed(self, negligible: float) -> tuple[Range, ...]:
+        """Ranges of the axes without the ends that hold less than a negligible mass, with one cell to spare."""
+        ranges = []
+        for axis, edges in enumerate(self.edges):
+            first, last = np.searchsorted(np.cumsum(self.margin(axis)), [negligible, 1 - negligible])
+            ranges.append((float(edges[max(0, first - 1)]), float(edges[min(len(edges) - 1, last + 2)])))
+        return tuple(ranges)
