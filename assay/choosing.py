@@ -17,7 +17,7 @@ from assay.statistics.choice_effects import ChoiceEffects, choice_effects, trial
 from assay.statistics.correlation import pearson, slope
 from assay.statistics.two_afc import indifference_points, summarise
 from assay.trials import Trials, judge_trials
-from assay.vectors import ENOUGH, Coverage, Vectors
+from assay.vectors import ENOUGH, Coverage, Vectors, cover, uncovered
 
 LEAST = 3
 """Words that controls and concepts must have each: a spread needs three."""
@@ -71,30 +71,11 @@ def judge_vectors(
         for word in (*words.concept_words, *words.controls)
         if all(phrase in space.of for phrase in replicates.phrases(word) for space in spaces)
     }
-    covered = {
-        "concepts": _coverage(words.concept_words, usable),
-        "controls": _coverage(words.controls, usable),
-        "cues": _coverage([cue for pair in words.cues for cue in pair], {cue for pair in cues for cue in pair}),
-    }
-    measurement = Measurement(
-        name=words.name,
-        counts=Counts(
-            sum(len(space.of) for space in spaces),
-            sum(space.unusable for space in spaces),
-            sum(space.failed for space in spaces),
-            sum(space.unasked for space in spaces),
-        ),
-        tolerance=tolerance,
-        detail={
-            "dimensions": spaces[0].dims,
-            "coverage": {name: one.as_json() for name, one in covered.items()},
-            "missing": {text: why for space in spaces for text, why in space.missing.items()},
-            "cues": [list(pair) for pair in cues],
-            "sides": {"first": words.first, "second": words.second},
-        },
-    )
-    if low := [name for name, one in covered.items() if one.share < ENOUGH]:
-        return measurement.give_up(*(uncovered(name, covered[name], words.name) for name in low))
+    covered = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
+    covered |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
+    measurement = _measurement_of(words, spaces, cues, covered, tolerance)
+    if low := uncovered(covered, words.name):
+        return measurement.give_up(*low)
     concepts = tuple(word for word in words.concept_words if word in usable)
     controls = tuple(word for word in words.controls if word in usable)
     try:
@@ -119,9 +100,31 @@ def judge_vectors(
     )
 
 
-def _coverage(words: Sequence[str], usable: set[str]) -> Coverage:
-    lacking = tuple(word for word in words if word not in usable)
-    return Coverage(len(words), len(words) - len(lacking), lacking)
+def _measurement_of(
+    words: ChoiceWords,
+    spaces: Sequence[Vectors],
+    cues: Sequence[tuple[str, str]],
+    covered: Mapping[str, Coverage],
+    tolerance: Tolerance,
+) -> Measurement:
+    """Begin the component of some vectors: what was answered, and which words have one."""
+    return Measurement(
+        name=words.name,
+        counts=Counts(
+            sum(len(space.of) for space in spaces),
+            sum(space.unusable for space in spaces),
+            sum(space.failed for space in spaces),
+            sum(space.unasked for space in spaces),
+        ),
+        tolerance=tolerance,
+        detail={
+            "dimensions": spaces[0].dims,
+            "coverage": {name: one.as_json() for name, one in covered.items()},
+            "missing": {text: why for space in spaces for text, why in space.missing.items()},
+            "cues": [list(pair) for pair in cues],
+            "sides": {"first": words.first, "second": words.second},
+        },
+    )
 
 
 def _points(
@@ -234,10 +237,11 @@ def judge_choices(
         return measurement.give_up(Reason(code, facts, words.name))
     concepts = [word for word in made.fits if roles[word] == "concept"]
     controls = [word for word in made.fits if roles[word] == "control"]
-    lost = {group: _coverage([word for word in roles if roles[word] == group], set(made.fits)) for group in GROUPS}
-    measurement.detail["coverage"] = {GROUPS[group]: one.as_json() for group, one in lost.items()}
-    if low := [group for group, one in lost.items() if one.words and one.share < ENOUGH]:
-        return measurement.give_up(*(uncovered(GROUPS[group], lost[group], words.name) for group in low))
+    groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
+    covered = cover(groups, made.fits)
+    measurement.detail["coverage"] = {name: one.as_json() for name, one in covered.items()}
+    if low := uncovered({name: one for name, one in covered.items() if one.words}, words.name):
+        return measurement.give_up(*low)
     try:
         points = [made.fits[word].point for word in (*concepts, *controls)]
         effects = trial_effects(points, len(concepts), rng, least=LEAST)
@@ -252,15 +256,10 @@ def judge_choices(
     )
 
 
-GROUPS = {"concept": "concepts", "control": "controls"}
+GROUPS = {"concepts": "concept", "controls": "control"}
 
 
 # ---------------------------------------------------------------------------- both
-def uncovered(group: str, coverage: Coverage, component: str) -> Reason:
-    """Say which words of a group are missing."""
-    return Reason("coverage-low", {"group": group, "least": ENOUGH, **coverage.as_json()}, component)
-
-
 def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:
     """Give what is shown beside the letter: spreads, and how points go with what was declared of the words."""
     detail: dict[str, Any] = {

@@ -30,7 +30,7 @@ from assay.statistics.intervals import equal_tailed, hpdi, interval_of
 from assay.statistics.predictive import predictive_check
 from assay.statistics.weat import cosines
 from assay.statistics.worst_block import largest_interval
-from assay.vectors import ENOUGH, Vectors, ask_vectors, cover
+from assay.vectors import Vectors, ask_vectors, cover, uncovered
 
 CONNECTIONS = ("associated", "different", "human", "neutral")
 """What an attribute word can be to a protected word."""
@@ -124,7 +124,7 @@ class Association:
     # ------------------------------------------------------------------------ judging
     def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:
         words = self._words
-        covered = cover(words.groups, vectors)
+        covered = cover(words.groups, vectors.of)
         measurement = Measurement(
             name=words.name,
             counts=Counts(len(vectors.of), vectors.unusable, vectors.failed, vectors.unasked),
@@ -135,11 +135,7 @@ class Association:
                 "missing": dict(vectors.missing),
             },
         )
-        lacking = [
-            Reason("coverage-low", {"group": name, "least": ENOUGH, **one.as_json()}, words.name)
-            for name, one in covered.items()
-            if one.share < ENOUGH
-        ]
+        lacking = uncovered(covered, words.name)
         try:
             rows = distances_of(words, vectors)
             posterior = fit_hierarchy(
