@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cases import Case
+from assay.component import Counts, Measurement, Tolerance
 from assay.errors import EvidenceError, TooFewObservations
 from assay.experiment import BUDGET
-from assay.judgement import Counts, Judged, Tolerance
 from assay.leverage import Carrier, Leverage
 from assay.model import Component, Evidence, Letter, Reason, Reply
 from assay.statistics.alternation_effects import Profiles, group_draws, largest, paired_draws, tied_draws
@@ -141,11 +141,9 @@ def judge_answers(
             table = [[answers.replies[p, v].get(label, 0.0) for v in range(len(answers.values))] for p in whole]
             outputs[label] = np.array(table, dtype=float)
     detail = _common(answers, whole)
-    lost = 1 - len(whole) / len(answers.cases) if answers.cases else 1.0
-    if not outputs or not whole or lost > LOST_SHARE or answers.unasked:
-        judged = Judged("output", answers.counts, tolerance, detail)
-        return [judged.give_up(_lost(answers, len(whole)))]
-    tolerance = Tolerance(tolerance.delta, tolerance.confidence ** (1 / len(outputs)), tolerance.others)
+    if not outputs or too_few(answers, len(whole)):
+        return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(whole)))]
+    tolerance = replace(tolerance, confidence=tolerance.confidence ** (1 / len(outputs)))
     return [
         _Output(name, table, answers, whole, tie, folds, brief).judge(tolerance, dict(detail), own)
         for (name, table), own in zip(outputs.items(), rng.spawn(len(outputs)), strict=True)
@@ -169,17 +167,17 @@ class _Output:
         return [self.answers.cases[place] for place in self.whole]
 
     def judge(self, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator) -> Component:
-        judged = Judged(self.name, self.answers.counts, tolerance, detail)
+        measurement = Measurement(self.name, self.answers.counts, tolerance, detail)
         first, second, third = rng.spawn(3)
         try:
             profiles = Profiles(self.table, self.answers.values, self._clusters())
             pairs = paired_draws(profiles, first)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
         except EvidenceError as error:
-            return judged.impossible(error)
+            return measurement.impossible(error)
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
         leverage = Leverage(profiles, self.cases, worst)
-        judged.detail |= {
+        measurement.detail |= {
             "scale": profiles.scale,
             "means": dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
             "clusters": {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
@@ -189,7 +187,7 @@ class _Output:
         }
         carrier = leverage.carrier()
         evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]))
-        component = judged.conclude(
+        component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
             {name: largest_interval(drawn) for name, drawn in gaps.items()},
@@ -367,17 +365,20 @@ def _spoken(told: Any) -> str:
     return f"{told:.6g}" if isinstance(told, float) else str(told)
 
 
-def _lost(answers: Answers, whole: int) -> Reason:
-    """Say why too few profiles have all their answers."""
+def too_few(answers: Answers, whole: int) -> bool:
+    """Whether too many profiles lack an answer for a letter, or the budget cut the asking short."""
+    return not whole or 1 - whole / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
+
+
+def lost_reason(answers: Answers, whole: int) -> Reason:
+    """Return the reason that too few profiles have all their answers."""
     total = len(answers.cases)
-    facts = {"total": total, "whole": whole, "share": 1 - whole / total if total else 1.0}
-    if not answers.replies and not answers.failed_why and not answers.unusable_why:
-        return Reason("no-usable-observations", facts)
+    facts: dict[str, Any] = {"total": total, "whole": whole, "share": 1 - whole / total if total else 1.0}
     if answers.unusable_why.total() > answers.failed_why.total():
         return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
     if answers.failed_why:
         return Reason("target-calls-failed", {**facts, "why": dict(answers.failed_why)})
-    return Reason("profiles-incomplete", facts)
+    return Reason("no-usable-observations" if not answers.replies else "profiles-incomplete", facts)
 
 
 def _numbers(works: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.catalog.choices import ChoiceWords
+from assay.component import Counts, Measurement, Tolerance, result_or_why
 from assay.errors import EvidenceError
-from assay.judgement import Counts, Judged, Tolerance, told
 from assay.model import Component, Evidence, Letter, Reason
 from assay.statistics.choice_effects import ChoiceEffects, choice_effects, trial_effects
 from assay.statistics.correlation import pearson, slope
 from assay.statistics.two_afc import indifference_points, summarise
 from assay.trials import Trials, judge_trials
-from assay.vectors import ENOUGH, Coverage, Vectors
+from assay.vectors import ENOUGH, Coverage, Vectors, cover, uncovered
 
 LEAST = 3
 """Words that controls and concepts must have each: a spread needs three."""
@@ -71,12 +71,44 @@ def judge_vectors(
         for word in (*words.concept_words, *words.controls)
         if all(phrase in space.of for phrase in replicates.phrases(word) for space in spaces)
     }
-    covered = {
-        "concepts": _coverage(words.concept_words, usable),
-        "controls": _coverage(words.controls, usable),
-        "cues": _coverage([cue for pair in words.cues for cue in pair], {cue for pair in cues for cue in pair}),
+    covered = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
+    covered |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
+    measurement = _measurement_of(words, spaces, cues, covered, tolerance)
+    if low := uncovered(covered, words.name):
+        return measurement.give_up(*low)
+    concepts = tuple(word for word in words.concept_words if word in usable)
+    controls = tuple(word for word in words.controls if word in usable)
+    try:
+        points = np.stack([_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
+        halves = [_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
+        effects = choice_effects(points, len(concepts), rng, least=LEAST)
+    except EvidenceError as error:
+        return measurement.impossible(error)
+    table = _table(points, np.stack(halves), concepts, controls, words, rng)
+    measurement.detail |= {
+        "words": table,
+        "levels": list(LEVELS),
+        "replicates": dict(zip(("models", "cues", "templates"), points.shape[:3], strict=True))
+        | {"half_samples": replicates.half_samples},
+        **_beside(table, effects, rng),
     }
-    judged = Judged(
+    mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
+    return measurement.conclude(
+        Evidence(effects.step_1, effects.step_2),
+        lambda letter: _why(letter, words, concepts, mean, effects),
+        effects.intervals(),
+    )
+
+
+def _measurement_of(
+    words: ChoiceWords,
+    spaces: Sequence[Vectors],
+    cues: Sequence[tuple[str, str]],
+    covered: Mapping[str, Coverage],
+    tolerance: Tolerance,
+) -> Measurement:
+    """Begin the component of some vectors: what was answered, and which words have one."""
+    return Measurement(
         name=words.name,
         counts=Counts(
             sum(len(space.of) for space in spaces),
@@ -93,35 +125,6 @@ def judge_vectors(
             "sides": {"first": words.first, "second": words.second},
         },
     )
-    if low := [name for name, one in covered.items() if one.share < ENOUGH]:
-        return judged.give_up(*(uncovered(name, covered[name], words.name) for name in low))
-    concepts = tuple(word for word in words.concept_words if word in usable)
-    controls = tuple(word for word in words.controls if word in usable)
-    try:
-        points = np.stack([_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
-        halves = [_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
-        effects = choice_effects(points, len(concepts), rng, least=LEAST)
-    except EvidenceError as error:
-        return judged.impossible(error)
-    table = _table(points, np.stack(halves), concepts, controls, words, rng)
-    judged.detail |= {
-        "words": table,
-        "levels": list(LEVELS),
-        "replicates": dict(zip(("models", "cues", "templates"), points.shape[:3], strict=True))
-        | {"half_samples": replicates.half_samples},
-        **_beside(table, effects, rng),
-    }
-    mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
-    return judged.conclude(
-        Evidence(effects.step_1, effects.step_2),
-        lambda letter: _why(letter, words, concepts, mean, effects),
-        effects.intervals(),
-    )
-
-
-def _coverage(words: Sequence[str], usable: set[str]) -> Coverage:
-    lacking = tuple(word for word in words if word not in usable)
-    return Coverage(len(words), len(words) - len(lacking), lacking)
 
 
 def _points(
@@ -220,47 +223,43 @@ def judge_choices(
     made = judge_trials(trials)
     roles = {word: "control" if word in words.controls else "concept" for word in made.counted}
     table = made.table(roles, words.concepts)
-    judged = Judged(
+    measurement = Measurement(
         name=words.name,
         counts=counts,
         tolerance=tolerance,
         detail={"words": table, "sides": {"first": words.first, "second": words.second}, "without": dict(made.without)},
     )
     if not trials:
-        return judged.give_up(Reason("no-usable-observations", {}, words.name))
-    asked = counts.usable + counts.unusable + counts.failed
-    if counts.unusable + counts.failed > (1 - ENOUGH) * asked:
+        return measurement.give_up(Reason("no-usable-observations", {}, words.name))
+    if counts.unusable + counts.failed > (1 - ENOUGH) * counts.asked:
         code = "target-output-unusable" if counts.unusable > counts.failed else "target-calls-failed"
-        return judged.give_up(Reason(code, {"total": asked, "share": 1 - counts.usable / asked, "why": {}}, words.name))
+        facts = {"total": counts.asked, "share": 1 - counts.usable / counts.asked, "why": {}}
+        return measurement.give_up(Reason(code, facts, words.name))
     concepts = [word for word in made.fits if roles[word] == "concept"]
     controls = [word for word in made.fits if roles[word] == "control"]
-    lost = {group: _coverage([word for word in roles if roles[word] == group], set(made.fits)) for group in GROUPS}
-    judged.detail["coverage"] = {GROUPS[group]: one.as_json() for group, one in lost.items()}
-    if low := [group for group, one in lost.items() if one.words and one.share < ENOUGH]:
-        return judged.give_up(*(uncovered(GROUPS[group], lost[group], words.name) for group in low))
+    groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
+    covered = cover(groups, made.fits)
+    measurement.detail["coverage"] = {name: one.as_json() for name, one in covered.items()}
+    if low := uncovered({name: one for name, one in covered.items() if one.words}, words.name):
+        return measurement.give_up(*low)
     try:
         points = [made.fits[word].point for word in (*concepts, *controls)]
         effects = trial_effects(points, len(concepts), rng, least=LEAST)
     except EvidenceError as error:
-        return judged.impossible(error)
-    judged.detail |= _beside(table, effects, rng)
+        return measurement.impossible(error)
+    measurement.detail |= _beside(table, effects, rng)
     mean = np.array([made.fits[word].pse.estimate for word in concepts])
-    return judged.conclude(
+    return measurement.conclude(
         Evidence(effects.step_1, effects.step_2),
         lambda letter: _why(letter, words, concepts, mean, effects),
         effects.intervals(),
     )
 
 
-GROUPS = {"concept": "concepts", "control": "controls"}
+GROUPS = {"concepts": "concept", "controls": "control"}
 
 
 # ---------------------------------------------------------------------------- both
-def uncovered(group: str, coverage: Coverage, component: str) -> Reason:
-    """Say which words of a group are missing."""
-    return Reason("coverage-low", {"group": group, "least": ENOUGH, **coverage.as_json()}, component)
-
-
 def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:
     """Give what is shown beside the letter: spreads, and how points go with what was declared of the words."""
     detail: dict[str, Any] = {
@@ -272,10 +271,10 @@ def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> d
         return detail
     points = np.array([row["pse"]["estimate"] for row in known], dtype=float)
     shares, jnds = (np.array([row[key] for row in known], dtype=float) for key in ("share", "jnd"))
-    detail["correlation"] = told(lambda: asdict(pearson(shares, points)))
-    detail["slope"] = told(lambda: asdict(slope(shares, points, rng)))
+    detail["correlation"] = result_or_why(lambda: asdict(pearson(shares, points)))
+    detail["slope"] = result_or_why(lambda: asdict(slope(shares, points, rng)))
     # P1 holds the JND against the standard deviation of the share itself
-    detail["jnd_correlation"] = told(lambda: asdict(pearson(np.sqrt(shares * (1 - shares)), jnds)))
+    detail["jnd_correlation"] = result_or_why(lambda: asdict(pearson(np.sqrt(shares * (1 - shares)), jnds)))
     return detail
 
 

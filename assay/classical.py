@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.catalog.choices import AssociationWords
-from assay.judgement import told
+from assay.component import result_or_why
 from assay.statistics.bias_direction import direct_bias, relational_inner_product
 from assay.statistics.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
 from assay.statistics.negative_sentiment import negative_sentiment_bias
@@ -54,19 +54,19 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
     for a, b in combinations(words.protected, 2):
         first, second, own, other = protected[a], protected[b], stereotypes[a], stereotypes[b]
         row: dict[str, Any] = {"targets": [a, b], "attributes": [a, b]}
-        row |= told(partial(_weat, first, second, own, other, rng))
+        row |= result_or_why(partial(_weat, first, second, own, other, rng))
         row["beside"] = {
-            "rnd": told(partial(_rnd, first, second, own)),
-            "ect": told(partial(_ect, first, second, own)),
-            "ripa": told(partial(_ripa, first, second, own)),
-            "rnsb": told(partial(_rnsb, own, other, first, second)),
-            "direct_bias": told(partial(_direct_bias, controls, first, second)),
+            "rnd": result_or_why(partial(_rnd, first, second, own)),
+            "ect": result_or_why(partial(_ect, first, second, own)),
+            "ripa": result_or_why(partial(_ripa, first, second, own)),
+            "rnsb": result_or_why(partial(_rnsb, own, other, first, second)),
+            "direct_bias": result_or_why(partial(_direct_bias, controls, first, second)),
         }
         pairs.append(row)
     return {
-        "mac": told(lambda: _mac(words, vectors)),
+        "mac": result_or_why(lambda: _mac(words, vectors)),
         "weat": pairs,
-        "null": told(lambda: asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
+        "null": result_or_why(lambda: asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
     }
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from assay.catalog.stereotypes import Role, StereotypeWords
+from assay.component import Counts, Measurement, Tolerance, result_or_why
 from assay.errors import EvidenceError
-from assay.judgement import Counts, Judged, Tolerance, told
 from assay.model import Component, Evidence, Interval, Letter, Reason
 from assay.scoring import Compared, Rung, Tally
 from assay.sentences import Pair
@@ -68,7 +68,7 @@ class Preferences:
             Leave out what stands beside the letter.
         """
         drawing, beside = rng.spawn(2)
-        judged = Judged(self.words.name, self._counts(), tolerance, {} if brief else self._told())
+        judged = Measurement(self.words.name, self._counts(), tolerance, {} if brief else self._told())
         if stops := self._stops():
             return self._printed(judged.give_up(*stops))
         scores = {role: self.score(role) for role in ROLES if self.words.terms(role)}
@@ -198,7 +198,7 @@ class Preferences:
         ]
         both = self.score("first", "second")
         return {
-            "score": {**summary(both), "posterior": told(lambda: asdict(fit_terms(both.by_term).overall))},
+            "score": {**summary(both), "posterior": result_or_why(lambda: asdict(fit_terms(both.by_term).overall))},
             "lists": of_lists,
             "terms": terms,
             "group_pairs": self._group_pairs(),

@@ -1,18 +1,20 @@
-"""What each published rule says of a tally: shown beside the headline, never instead of it."""
+"""Letters of the published rules on a component's counts: shown beside the headline, never instead of it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.blocks import BlockSpec
+from assay.model import Component
 from assay.statistics.divergence import Measure, divergence_letter
 from assay.statistics.goodness import exact_multinomial, g_test
 from assay.statistics.published import Reading, Statistic, published_letter
-from assay.two_step import Tally, TwoStep
+from assay.translation_collection import Translations
 
 READINGS: tuple[Reading, ...] = ("similar-to-biased", "departs-from-unbiased")
 MEASURES: tuple[Measure, ...] = ("kl", "js")
@@ -45,8 +47,7 @@ def rule_names(statistic: Statistic) -> tuple[str, ...]:
 
 
 def analyse_blocks(
-    tally: Tally,
-    judge: TwoStep,
+    found: Translations,
     alpha: float,
     rng: np.random.Generator,
     reading: Reading = "departs-from-unbiased",
@@ -56,10 +57,8 @@ def analyse_blocks(
 
     Parameters
     ----------
-    tally : Tally
-        The counts.
-    judge : TwoStep
-        The declared distributions. Where the residual is neutral, only outputs that name a value
+    found : Translations
+        The counts and the declared distributions. Where the residual is neutral, only outputs that name a value
         are compared.
     alpha : float
         Level of each test.
@@ -69,10 +68,10 @@ def analyse_blocks(
         The published reading that comes first, and the chi-squared statistic.
     """
     names = rule_names(statistic)
-    outputs = len(tally.rows) if judge.neutral else len(tally.outputs)
-    observed = {block.name: tally.counts[block.name].sum(axis=0)[:outputs] for block in tally.blocks}
+    outputs = len(found.rows) if found.neutral else len(found.outputs)
+    observed = {block.name: found.counts[block.name].sum(axis=0)[:outputs] for block in found.blocks}
     specified = {
-        role: {block.name: _specified(judge, block.name, outputs) for block in judge.blocks if block.role == role}
+        role: {block.name: _specified(found, block, outputs) for block in found.blocks if block.role == role}
         for role in ("unbiased", "biased")
     }
     if any(counts.sum() == 0 for counts in observed.values()):
@@ -103,7 +102,7 @@ def analyse_blocks(
     return Analyses(ordered, detail, _step_1_p(specified["unbiased"], detail["exact-multinomial"]))
 
 
-def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
+def adjust(components: Sequence[Component]) -> dict[str, dict[str, float]]:
     """Adjust the components' step-1 p-values for their number (Holm 1979; Benjamini & Hochberg 1995).
 
     Measured: over 8 unbiased middle languages raw p-values give a family-wise error of 0.26, Holm
@@ -111,15 +110,15 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
 
     Parameters
     ----------
-    components : mapping of str to float or None
-        p-value of each component; one without a p-value is left out.
+    components : sequence of Component
+        Each with its ``step_1_p`` in the detail; one without a p-value is left out.
 
     Returns
     -------
     dict
         Component → ``p``, ``holm`` (family-wise error rate) and ``bh`` (false discovery rate).
     """
-    known = {name: p for name, p in components.items() if p is not None}
+    known = {one.name: p for one in components if (p := one.detail["step_1_p"]) is not None}
     order = sorted(known, key=known.__getitem__)
     pvalues, rank = np.array([known[name] for name in order]), np.arange(1, len(order) + 1)
     holm = np.minimum(np.maximum.accumulate(pvalues * rank[::-1]), 1.0)
@@ -128,9 +127,8 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     return {name: {"p": p, **adjusted[name]} for name, p in known.items()}
 
 
-def _specified(judge: TwoStep, block: str, outputs: int) -> NDArray[np.float64]:
-    shares = next(each.shares for each in judge.blocks if each.name == block)
-    values = [shares.get(row, 0.0) for row in judge.rows]
+def _specified(found: Translations, block: BlockSpec, outputs: int) -> NDArray[np.float64]:
+    values = [block.shares.get(row, 0.0) for row in found.rows]
     return np.array(values + [0.0] * (outputs - len(values)))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.catalog.stereotypes import Role
 from assay.catalog.visuals import VisualWords
-from assay.judgement import told
+from assay.component import result_or_why
 from assay.looking import Seen, Tally
 from assay.model import Interval
 from assay.pictures import Shown
@@ -150,7 +150,7 @@ class Sightings:
         tied: tuple[Role, ...] = tuple(role for role in fits if role != "neutral")
         score = {
             **self.summary(*tied),
-            "posterior": told(lambda: asdict(_overall(self.fit(*tied), rng))),
+            "posterior": result_or_why(lambda: asdict(_overall(self.fit(*tied), rng))),
         }
         return {"score": score, "lists": lists, "terms": terms}
 
@@ -247,4 +247,4 @@ def model_score(measured: Sequence[Sightings]) -> dict[str, Any]:
             "by_bias": {one.words.name: float(scores.mean()) for one, scores, _ in rows},
         }
 
-    return told(scored)
+    return result_or_why(scored)

@@ -16,9 +16,9 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.bounds import check_bounds
 from assay.catalog.choices import ChoiceWords
+from assay.component import Counts
 from assay.errors import EvidenceError, OutOfBounds, SpecificationError
 from assay.experiment import BUDGET
-from assay.judgement import Counts
 from assay.model import Classify, Probe, Reply
 from assay.statistics.psychometric import PsychometricFit, fit_psychometric
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.experiment import BUDGET
-from assay.model import Embed, Probe, Reply
+from assay.model import Embed, Probe, Reason, Reply
 
 BATCH = 500
 """Texts asked at once."""
@@ -90,12 +90,21 @@ class Coverage:
         return {"words": self.words, "found": self.found, "missing": list(self.missing)}
 
 
-def cover(groups: Mapping[str, Sequence[str]], vectors: Vectors) -> dict[str, Coverage]:
-    """Count for each group which of its words have a vector."""
+def cover(groups: Mapping[str, Sequence[str]], known: Collection[str]) -> dict[str, Coverage]:
+    """Count for each group which of its words are known, i.e. have a vector or a fitted curve."""
     return {
-        name: Coverage(len(words), len(vectors.among(words)), tuple(word for word in words if word not in vectors.of))
+        name: Coverage(len(words), sum(word in known for word in words), tuple(w for w in words if w not in known))
         for name, words in groups.items()
     }
+
+
+def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
+    """Return a reason for each group of which too few words are known."""
+    return [
+        Reason("coverage-low", {"group": name, "least": ENOUGH, **one.as_json()}, component)
+        for name, one in groups.items()
+        if one.share < ENOUGH
+    ]
 
 
 def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:

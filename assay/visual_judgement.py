@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from assay.catalog.stereotypes import Role
+from assay.component import Counts, Measurement, Tolerance
 from assay.errors import EvidenceError, ZeroVariance
-from assay.judgement import Counts, Judged, Tolerance
 from assay.model import Component, Evidence, Letter, Reason
 from assay.preferences import LEAST_TERMS, LOST_SHARE, ROLES
 from assay.sightings import Fit, Sightings
@@ -44,7 +44,7 @@ def judge_pictures(
     """
     drawing, beside = rng.spawn(2)
     name, reasons = found.words.name, _Reasons(found)
-    judged = Judged(name, _counts(found), tolerance, {} if brief else found.told())
+    judged = Measurement(name, _counts(found), tolerance, {} if brief else found.told())
     if stops := reasons.stops():
         return reasons.printed(judged.give_up(*stops))
     try:

@@ -20,11 +20,11 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from assay.alternation import Answers, judge_answers
 from assay.bounds import check_bounds
 from assay.cases import Case, RecordProfiles, TextProfiles, record_cases, text_cases
+from assay.component import Tolerance
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.judgement import EARLY, Tolerance
+from assay.look_sizes import EARLY, look_sizes
 from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply
-from assay.two_step import look_sizes
 
 BATCH = 500
 """Questions asked at once."""
@@ -158,7 +158,7 @@ class Alternation:
         confidence = 1 - doubt * (1 - self.confidence)
         return judge_answers(
             answers,
-            Tolerance(self.delta, confidence, (self.delta / 2, self.delta, 2 * self.delta)),
+            Tolerance.around(self.delta, confidence),
             tie=self.tie,
             labels=self.labels,
             folds=self.folds,

@@ -21,16 +21,16 @@ from assay.bounds import check_bounds
 from assay.catalog.choices import AssociationWords
 from assay.catalog.shipped import association_words, is_shipped, specifications
 from assay.classical import classical_measures
+from assay.component import Counts, Measurement, Tolerance, result_or_why
 from assay.errors import EvidenceError, SpecificationError, TooFewObservations, UnknownName
 from assay.experiment import Experiment
-from assay.judgement import Counts, Judged, Tolerance, told
 from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Reason
 from assay.statistics.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.intervals import equal_tailed, hpdi, interval_of
 from assay.statistics.predictive import predictive_check
 from assay.statistics.weat import cosines
 from assay.statistics.worst_block import largest_interval
-from assay.vectors import ENOUGH, Vectors, ask_vectors, cover
+from assay.vectors import Vectors, ask_vectors, cover, uncovered
 
 CONNECTIONS = ("associated", "different", "human", "neutral")
 """What an attribute word can be to a protected word."""
@@ -124,22 +124,18 @@ class Association:
     # ------------------------------------------------------------------------ judging
     def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:
         words = self._words
-        covered = cover(words.groups, vectors)
-        judged = Judged(
+        covered = cover(words.groups, vectors.of)
+        measurement = Measurement(
             name=words.name,
             counts=Counts(len(vectors.of), vectors.unusable, vectors.failed, vectors.unasked),
-            tolerance=Tolerance(self.delta, self.confidence, (self.delta / 2, self.delta, 2 * self.delta)),
+            tolerance=Tolerance.around(self.delta, self.confidence),
             detail={
                 "dimensions": vectors.dims,
                 "coverage": {name: one.as_json() for name, one in covered.items()},
                 "missing": dict(vectors.missing),
             },
         )
-        lacking = [
-            Reason("coverage-low", {"group": name, "least": ENOUGH, **one.as_json()}, words.name)
-            for name, one in covered.items()
-            if one.share < ENOUGH
-        ]
+        lacking = uncovered(covered, words.name)
         try:
             rows = distances_of(words, vectors)
             posterior = fit_hierarchy(
@@ -153,11 +149,11 @@ class Association:
             )
             evidence, intervals = effects_of(words, posterior, rows)
         except EvidenceError as error:
-            return judged.give_up(*lacking) if lacking else judged.impossible(error)
-        judged.detail |= {
+            return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
+        measurement.detail |= {
             "connections": _connections(posterior),
             "protected": _protected(words, posterior),
-            "predictive": told(
+            "predictive": result_or_why(
                 lambda: predictive_check(posterior, rows.distance, rows.connection, rows.protected).as_json()
             ),
             "raw": rows.as_json(),
@@ -165,8 +161,8 @@ class Association:
         }
         if lacking:
             # the posterior stands, but of other lists than were declared: it carries no letter
-            return judged.give_up(*lacking, seen=intervals)
-        return judged.conclude(evidence, lambda letter: _why(letter, words, evidence), intervals)
+            return measurement.give_up(*lacking, seen=intervals)
+        return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence), intervals)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from assay.bounds import check_bounds
 from assay.catalog.choices import ChoiceWords
 from assay.catalog.shipped import choice_words, is_shipped, specifications
 from assay.choosing import Replicates, judge_choices, judge_vectors
+from assay.component import Counts, Tolerance
 from assay.declaration import refuse_repeats
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.judgement import Counts, Tolerance
 from assay.model import Component, Finding, Kind, Probe, Reply
 from assay.trials import Questions, Trials, ask_choices
 from assay.vectors import Vectors, ask_vectors
@@ -151,7 +151,7 @@ class ForcedChoice:
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask for every vector or choice, then see on which side each word falls."""
-        tolerance = Tolerance(self.delta, self.confidence, (self.delta / 2, self.delta, 2 * self.delta))
+        tolerance = Tolerance.around(self.delta, self.confidence)
         component: Component
         if self.trials or self.questions is not None:
             component = yield from self._by_choices(tolerance, rng)

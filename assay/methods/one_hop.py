@@ -9,9 +9,9 @@ effects are taken over the marked sentences only, weighted by their share.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -24,10 +24,12 @@ from assay.catalog import attribute as attribute_named
 from assay.declaration import declare_blocks, default_biased, default_unbiased, refuse_oversize, refuse_repeats
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.measurement import Instalments, Measured, chunks, conclude, put_together
-from assay.model import Component, Kind, Probe, Reply, Translate
+from assay.look_sizes import look_sizes
+from assay.model import Component, Finding, Kind, Probe, Translate
+from assay.published_rules import adjust
 from assay.translation import Reading, align, read_hop
-from assay.two_step import Tally, TwoStep, look_sizes
+from assay.translation_analysis import Asking, TwoStepTest, tolerance_of_one
+from assay.translation_collection import Translations, chunks
 
 BATCH = 500
 """Texts asked at once."""
@@ -107,38 +109,42 @@ class OneHop:
         """Measure every language; the same sentences for each."""
         named = attribute_named(self.attribute)
         words, numbers = rng.spawn(2)
-        texts = Instalments(NeutralWriter(named, self.blocks, words))
+        texts = cache(NeutralWriter(named, self.blocks, words).more)  # the same for every language
         components: list[Component] = []
         for language, own in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
-            components.append((yield from self._measure(language, named, texts, own)))
-        return put_together(self, components)
-
-    def _measure(
-        self, language: str, named: Attribute, texts: Instalments, rng: np.random.Generator
-    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        tally = Tally(named.value_names, (*named.value_names, NEUTRAL), self.blocks)
-        judge = TwoStep(
-            blocks=self.blocks,
-            rows=named.value_names,
+            found = Translations(
+                name=language,
+                about={"language": language},
+                rows=named.value_names,
+                outputs=(*named.value_names, NEUTRAL),
+                blocks=self.blocks,
+                neutral=True,
+                probes_each=1,
+            )
+            components.append((yield from self._test().measure(found, texts, self._show, own)))
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
             delta=self.delta,
-            confidence=self.confidence ** (1 / len(self.languages)),
-            neutral=True,
+            aggregation=self.aggregation,
+            detail={"adjusted": adjust(components)},
         )
-        measured = Measured(language, {"language": language}, judge, tally, probes_a_text=1)
-        for size in look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early):
-            yield from self._show(texts.upto(size), language, named, measured)
-            if not measured.look(size, rng, last=not self.stop_early or size == self.max_texts_per_block):
-                break
-        return conclude(measured, self.confidence, self.alpha, rng)
 
-    def _show(
-        self, texts: Sequence[Text], language: str, named: Attribute, measured: Measured
-    ) -> Generator[Sequence[Probe], Sequence[Reply], None]:
+    def _test(self) -> TwoStepTest:
+        tolerance = tolerance_of_one(self.delta, self.confidence, len(self.languages))
+        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
+        return TwoStepTest(sizes, tolerance, self.alpha)
+
+    def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
+        """Send texts out, and count what is marked in their translations."""
+        named, language = attribute_named(self.attribute), found.about["language"]
         for some in chunks(texts, BATCH):
             replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in some]
             for text, reply in zip(some, replies, strict=True):
                 reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, named)
-                measured.count(text, reading, returned=reply.value)
+                found.count(text, reading, returned=reply.value)
 
 
 def read_marks(returned: str, text: Text, language: str, named: Attribute) -> Reading:

@@ -6,9 +6,9 @@ more templates than theirs, and a verdict that knows its uncertainty (METHODS se
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -21,17 +21,17 @@ from assay.catalog import check_language, construction
 from assay.declaration import declare_blocks, default_biased, default_unbiased, refuse_oversize, refuse_repeats
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.measurement import Instalments, Measured, chunks, conclude, put_together
-from assay.model import Component, Kind, Probe, Reply, Translate
+from assay.look_sizes import look_sizes
+from assay.model import Component, Finding, Kind, Probe, Translate
+from assay.published_rules import adjust
 from assay.statistics.published import Reading as PublishedReading
 from assay.statistics.published import Statistic
 from assay.translation import read_hop, read_text
-from assay.two_step import Tally, TwoStep, look_sizes
+from assay.translation_analysis import Asking, TwoStepTest, tolerance_of_one
+from assay.translation_collection import Translations, chunks
 
 BATCH = 1_000
 """Texts asked at once: enough to keep a target busy, few enough to keep memory flat."""
-
-Replies = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
 @dataclass(frozen=True)
@@ -138,53 +138,49 @@ class RoundTrip:
         """Measure every language with every template; the same texts for each language."""
         words, numbers = rng.spawn(2)
         named = attribute_named(self.attribute)
-        writers = {
-            template: Instalments(BlockWriter(named, construction(template), self.blocks, own))
+        texts = {  # written once and shown to every language, so that all are compared on the same material
+            template: cache(BlockWriter(named, construction(template), self.blocks, own).more)
             for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         }
         components: list[Component] = []
         for (language, template), own in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
-            components.append((yield from self._measure(language, template, writers[template], own)))
-        return put_together(self, components)
-
-    def _measure(
-        self, language: str, template: str, texts: Instalments, rng: np.random.Generator
-    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        """Show one language look by look, until a letter is clear or the texts end."""
-        named = attribute_named(self.attribute)
-        name = language if template == "base" else f"{language}/{template}"
-        tally = Tally(named.value_names, named.outputs, self.blocks)
-        judge = TwoStep(
-            blocks=self.blocks,
-            rows=named.value_names,
+            found = Translations(
+                name=language if template == "base" else f"{language}/{template}",
+                about={"language": language, "template": template},
+                rows=named.value_names,
+                outputs=named.outputs,
+                blocks=self.blocks,
+            )
+            components.append((yield from self._test().measure(found, texts[template], self._show, own)))
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
             delta=self.delta,
-            # every component must be clearer than the whole, so that the whole can be declared
-            confidence=self.confidence ** (1 / len(self.cells)),
-            content_delta=self.delta_content,
+            aggregation=self.aggregation,
+            detail={"adjusted": adjust(components)},
         )
-        measured = Measured(name, {"language": language, "template": template}, judge, tally)
-        for size in look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early):
-            yield from self._show(texts.upto(size), language, measured)
-            if not measured.look(size, rng, last=not self.stop_early or size == self.max_texts_per_block):
-                break
-        return conclude(measured, self.confidence, self.alpha, rng, self.reading, self.statistic)
 
-    def _show(self, texts: Sequence[Text], language: str, measured: Measured) -> Replies:
+    def _test(self) -> TwoStepTest:
+        tolerance = tolerance_of_one(self.delta, self.confidence, len(self.cells), self.delta_content)
+        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
+        return TwoStepTest(sizes, tolerance, self.alpha, self.reading, self.statistic)
+
+    def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
         """Send texts out and back, and count what returns."""
-        named = attribute_named(self.attribute)
+        named, language = attribute_named(self.attribute), found.about["language"]
         for some in chunks(texts, BATCH):
-            out = yield [
-                Probe(f"{measured.name}/{text.name}/out", Translate(text.text, "en", language)) for text in some
-            ]
+            out = yield [Probe(f"{found.name}/{text.name}/out", Translate(text.text, "en", language)) for text in some]
             there: list[tuple[Text, str]] = []
             for text, reply in zip(some, out, strict=True):
                 if lost := read_hop(text.text, reply):
-                    measured.count(text, lost, middle=reply.value)
+                    found.count(text, lost, middle=reply.value)
                 else:
                     there.append((text, str(reply.value)))
             back = yield [
-                Probe(f"{measured.name}/{text.name}/back", Translate(middle, language, "en")) for text, middle in there
+                Probe(f"{found.name}/{text.name}/back", Translate(middle, language, "en")) for text, middle in there
             ]
             for (text, middle), reply in zip(there, back, strict=True):
                 reading = read_hop(middle, reply) or read_text(str(reply.value), len(text.sentences), named)
-                measured.count(text, reading, middle=middle, returned=reply.value)
+                found.count(text, reading, middle=middle, returned=reply.value)

@@ -19,16 +19,16 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.bounds import check_bounds
 from assay.catalog.shipped import is_shipped, specifications, stereotype_words
 from assay.catalog.stereotypes import StereotypeWords
+from assay.component import Counts, Measurement, Tolerance, result_or_why
 from assay.declaration import refuse_repeats
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.judgement import EARLY, Counts, Judged, Tolerance, told
+from assay.look_sizes import EARLY, look_sizes
 from assay.model import Component, Finding, Kind, Probe, Reason, Reply
 from assay.preferences import Preferences, summary
 from assay.scoring import Ladder, Rung, ask_pairs, climb, next_rung
 from assay.sentences import Pair, Sentence, check, in_turns, sort, template_sentences
 from assay.statistics.stereotype import fit_terms, score_choices
-from assay.two_step import look_sizes
 from assay.writing import Writing, Written, write_sentences
 
 MOST_PAIRS = 10_000
@@ -239,7 +239,7 @@ class StereotypeScore:
     def _tolerance(self, doubt: float) -> Tolerance:
         """Give what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
         confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self._words))
-        return Tolerance(self.delta, confidence, (self.delta / 2, self.delta, min(2 * self.delta, 0.5)))
+        return Tolerance.around(self.delta, confidence, largest=0.5)
 
     def _unasked(
         self, words: StereotypeWords, ladder: Ladder | None, sources: dict[str, Any], rng: np.random.Generator
@@ -249,7 +249,7 @@ class StereotypeScore:
             found = Preferences(words, None, sources=sources)
             return found.judge(self._tolerance(1.0), rng)
         sources["scoring"] = {"rung": None, "asked": self.scoring, "refused": dict(ladder.refused)}
-        judged = Judged(words.name, Counts(0, ladder.unusable, ladder.failed), self._tolerance(1.0), sources)
+        judged = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self._tolerance(1.0), sources)
         rung = list(ladder.refused)[-1]
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
         return judged.give_up(Reason("scoring-refused", facts, words.name))
@@ -275,10 +275,10 @@ def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
         return {
             **summary(whole),
             "by_bias": dict(whole.by_bias),
-            "posterior": told(lambda: asdict(fit_terms(whole.by_term).overall)),
+            "posterior": result_or_why(lambda: asdict(fit_terms(whole.by_term).overall)),
         }
 
-    return told(scored)
+    return result_or_why(scored)
 
 
 def _within(rounds: list[list[Pair]], most: int) -> list[list[Pair]]:

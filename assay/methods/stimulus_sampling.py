@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from assay.bounds import check_bounds
 from assay.cases import Case, TextProfiles, text_cases
+from assay.component import Measurement, Tolerance, insufficient
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment
-from assay.judgement import EARLY, Judged, Tolerance
+from assay.look_sizes import EARLY
 from assay.model import Classify, Component, Finding, Kind, Probe, Reason, Reply
 from assay.sampling.judge import Judge
 from assay.sampling.reading import OUTPUT, Heard
@@ -234,7 +235,7 @@ class StimulusSampling:
         try:
             return fit_surrogate(vectors[np.isfinite(yes)], yes[np.isfinite(yes)])
         except EvidenceError as error:
-            return _impossible(error)
+            return insufficient(error)
 
     def _replies(
         self, heard: Heard, supplies: Mapping[Place, Supply], count: int, kind: str
@@ -283,7 +284,7 @@ class StimulusSampling:
 
     def _judge(self, last: bool) -> Judge:
         confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
-        return Judge(Tolerance(self.delta, confidence, (self.delta / 2, self.delta, 2 * self.delta)), self.tie)
+        return Judge(Tolerance.around(self.delta, confidence), self.tie)
 
     def _twice(self, judged: Callable[..., Component], rng: np.random.Generator, *, last: bool) -> Component:
         """Judge briefly; if that is the end, once more with the same draws and all that stands beside the letter."""
@@ -303,7 +304,7 @@ class StimulusSampling:
         }
 
     def _give_up(self, heard: Heard, detail: dict[str, Any], why: Reason) -> Component:
-        return Judged(why.component or OUTPUT, heard.counts, self._judge(last=True).tolerance, detail).give_up(why)
+        return Measurement(why.component or OUTPUT, heard.counts, self._judge(last=True).tolerance, detail).give_up(why)
 
 
 def _hopeless(seen: object, heard: Heard) -> bool:
@@ -313,5 +314,3 @@ def _hopeless(seen: object, heard: Heard) -> bool:
     return isinstance(seen, Reason) and seen.code not in {"never-yes", "constant-answers"}
 
 
-def _impossible(error: EvidenceError) -> Reason:
-    return Reason("evidence-insufficient", {"why": str(error), "error": error.code})

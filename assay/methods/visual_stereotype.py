@@ -19,16 +19,16 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.bounds import check_bounds
 from assay.catalog.shipped import is_shipped, specifications, visual_words
 from assay.catalog.visuals import VisualWords
+from assay.component import Tolerance
 from assay.declaration import refuse_repeats
 from assay.drawing import Drawing, draw_pictures
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import Experiment
-from assay.judgement import EARLY, Tolerance
+from assay.look_sizes import EARLY, look_sizes
 from assay.looking import QUESTION, ask_pictures, check_question
 from assay.model import Component, Finding, Kind, Probe, Reply
 from assay.pictures import Picture, Shown, in_turns, sort
 from assay.sightings import Sightings, model_score
-from assay.two_step import look_sizes
 from assay.visual_judgement import judge_pictures, looked
 
 MOST_PICTURES = 10_000
@@ -238,7 +238,7 @@ class VisualStereotype:
     def _tolerance(self, doubt: float) -> Tolerance:
         """Give what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
         confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self._words))
-        return Tolerance(self.delta, confidence, (self.delta / 2, self.delta, min(2 * self.delta, 0.5)))
+        return Tolerance.around(self.delta, confidence, largest=0.5)
 
 
 def _within(rounds: list[list[Shown]], most: int) -> list[list[Shown]]:

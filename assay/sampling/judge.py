@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.component import Counts, Measurement, Tolerance
 from assay.errors import EvidenceError
-from assay.judgement import Counts, Judged, Tolerance
 from assay.model import Component, Evidence, Letter, Reason
 from assay.sampling.texts import TextsHeard
 from assay.sampling.vectors import CellsHeard
@@ -47,15 +47,15 @@ class Judge:
         """Judge texts."""
         drawing, showing = rng.spawn(2)
         told = detail | {"weights": heard.weights.as_json(), "clusters": _sizes(heard.paired.profiles)}
-        judged = Judged(heard.label, counts, self.tolerance, told)
+        measurement = Measurement(heard.label, counts, self.tolerance, told)
         try:
             effects = paired_effects(heard.paired, self.tie, drawing)
         except EvidenceError as error:
-            return judged.impossible(error)
-        judged.detail |= _distribution(effects, heard.values, heard.paired.rates, heard.sides)
+            return measurement.impossible(error)
+        measurement.detail |= _distribution(effects, heard.values, heard.paired.rates, heard.sides)
         if not brief:
-            judged.detail |= heard.texts().as_json(showing)
-        return self._conclude(judged, effects, heard.weights, heard.values, heard.sides, heard.carried_by)
+            measurement.detail |= heard.texts().as_json(showing)
+        return self._conclude(measurement, effects, heard.weights, heard.values, heard.sides, heard.carried_by)
 
     def vectors(
         self, heard: CellsHeard, counts: Counts, detail: dict[str, Any], rng: np.random.Generator, *, brief: bool
@@ -63,19 +63,19 @@ class Judge:
         """Judge vectors."""
         drawing, showing = rng.spawn(2)
         told = detail | {"weights": heard.weights.as_json()}
-        judged = Judged(heard.label, counts, self.tolerance, told)
+        measurement = Measurement(heard.label, counts, self.tolerance, told)
         try:
             effects = cell_effects(heard.cells, len(heard.values), self.tie, drawing)
         except EvidenceError as error:
-            return judged.impossible(error)
-        judged.detail |= _distribution(effects, heard.values, heard.rates, heard.sides)
+            return measurement.impossible(error)
+        measurement.detail |= _distribution(effects, heard.values, heard.rates, heard.sides)
         if not brief:
-            judged.detail |= heard.shown.as_json(showing)
-        return self._conclude(judged, effects, heard.weights, heard.values, heard.sides, {})
+            measurement.detail |= heard.shown.as_json(showing)
+        return self._conclude(measurement, effects, heard.weights, heard.values, heard.sides, {})
 
     def _conclude(
         self,
-        judged: Judged,
+        measurement: Measurement,
         effects: SamplingEffects,
         weights: Weights,
         values: Sequence[str],
@@ -83,12 +83,12 @@ class Judge:
         alike: Mapping[str, float],
     ) -> Component:
         evidence = Evidence(effects.step_1, effects.step_2)
-        why = _too_little(judged.name, weights, alike)
+        why = _too_little(measurement.name, weights, alike)
         if why is not None:
-            return judged.give_up(why, seen=effects.intervals())
-        rates = np.array(judged.detail["yes_rates"]["rates"])
-        return judged.conclude(
-            evidence, lambda letter: _why(letter, judged.name, effects, values, sides, rates), effects.intervals()
+            return measurement.give_up(why, seen=effects.intervals())
+        rates = np.array(measurement.detail["yes_rates"]["rates"])
+        return measurement.conclude(
+            evidence, lambda letter: _why(letter, measurement.name, effects, values, sides, rates), effects.intervals()
         )
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.alternation import LOST_SHARE, Answers, read_classes
+from assay.alternation import Answers, read_classes
 from assay.cases import Case
+from assay.component import Counts
 from assay.experiment import BUDGET
-from assay.judgement import Counts
 from assay.model import Reason, Reply
 from assay.statistics.importance import SLACK
 
@@ -117,21 +116,3 @@ def no_probability(lost: int, total: int, label: str) -> Reason:
     """Say that too many scores were none."""
     facts = {"total": total, "whole": total - lost, "share": lost / total, "why": {"no-probability": lost}}
     return Reason("target-output-unusable", facts, label)
-
-
-# ---------------------------------------------------------------------------- what was lost
-def too_few(whole: int, answers: Answers) -> bool:
-    """Whether too many inputs lack an answer for anything to be said, or the budget cut the asking short."""
-    asked = len(answers.cases)
-    return not whole or 1 - whole / asked > LOST_SHARE or bool(answers.unasked)
-
-
-def lost_reason(whole: int, answers: Answers) -> Reason:
-    """Say why too few inputs have all their answers."""
-    total = len(answers.cases)
-    facts: dict[str, Any] = {"total": total, "whole": whole, "share": 1 - whole / total if total else 1.0}
-    if answers.unusable_why.total() > answers.failed_why.total():
-        return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
-    if answers.failed_why:
-        return Reason("target-calls-failed", {**facts, "why": dict(answers.failed_why)})
-    return Reason("no-usable-observations" if not answers.replies else "profiles-incomplete", facts)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from assay.alternation import LOST_SHARE, Answers
+from assay.alternation import LOST_SHARE, Answers, lost_reason, too_few
 from assay.cases import Case
 from assay.model import Reason
-from assay.sampling.reading import choose_label, flaw, lost_reason, no_probability, possible, too_few
+from assay.sampling.reading import choose_label, flaw, no_probability, possible
 from assay.sampling.resemblance import Texts, indicators, words_of
 from assay.statistics.alternation_effects import Profiles
 from assay.statistics.both_sides import SIDES
@@ -108,8 +108,8 @@ class TextsHeard:
 def hear_texts(answers: Answers, taken: Floats, wanted: str | None) -> TextsHeard | Reason:
     """Read answers; a reason where they tell nothing."""
     whole = answers.whole
-    if too_few(len(whole), answers):
-        return lost_reason(len(whole), answers)
+    if too_few(answers, len(whole)):
+        return lost_reason(answers, len(whole))
     label = choose_label(list(answers.replies.values()), wanted)
     if isinstance(label, Reason):
         return label

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit
 
-from assay.alternation import LOST_SHARE, Answers
+from assay.alternation import LOST_SHARE, Answers, lost_reason, too_few
 from assay.cases import Case
 from assay.model import Reason, Reply
-from assay.sampling.reading import choose_label, flaw, lost_reason, no_probability, possible, too_few
+from assay.sampling.reading import choose_label, flaw, no_probability, possible
 from assay.sampling.resemblance import VectorsHeard
 from assay.statistics.both_sides import SIDES
 from assay.statistics.importance import Weights, weigh
@@ -116,8 +116,8 @@ def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Flo
         answers.take(place, 0, reply)
     read = [answers.replies.get((place, 0)) for place in range(len(replies))]
     known = [one for one in read if one is not None]
-    if too_few(len(known), answers):
-        return lost_reason(len(known), answers)
+    if too_few(answers, len(known)):
+        return lost_reason(answers, len(known))
     label = choose_label(known, wanted)
     if isinstance(label, Reason):
         return label

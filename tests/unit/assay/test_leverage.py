@@ -5,7 +5,7 @@ import pytest
 
 from assay.alternation import Answers, judge_answers
 from assay.cases import Case, TextProfiles, text_cases
-from assay.judgement import Tolerance
+from assay.component import Tolerance
 from assay.leverage import Leverage
 from assay.model import Letter, Reply
 from assay.statistics.alternation_effects import Profiles

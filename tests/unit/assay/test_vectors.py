@@ -112,7 +112,7 @@ def test_no_texts_ask_nothing():
 def test_coverage_names_the_words_that_are_missing():
     values = {"she": [1.0], "he": Reply(failure=Failure("http-404", "no")), "nurse": [2.0]}
     found, _ = asked(values, of(values))
-    covered = cover({"cues": ["she", "he"], "concepts": ["nurse"], "controls": []}, found)
+    covered = cover({"cues": ["she", "he"], "concepts": ["nurse"], "controls": []}, found.of)
     assert covered["cues"].as_json() == {"words": 2, "found": 1, "missing": ["he"]}
     assert [covered[name].share for name in ("cues", "concepts", "controls")] == [0.5, 1.0, 0.0]
     assert found.among(["nurse", "he", "she"]) == ("nurse", "she")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
+from assay.component import Counts, Measurement, Tolerance, probes_to_settle, result_or_why, shrunk
 from assay.errors import TooFewObservations, ZeroVariance
-from assay.judgement import Counts, Judged, Tolerance, more_to_settle, told
 from assay.model import Evidence, Interval, Letter, Reason
 
-TOLERANCE = Tolerance(delta=0.1, confidence=0.95, others=(0.05, 0.2))
+TOLERANCE = Tolerance(delta=0.1, confidence=0.95, others={"0.05": 0.05, "0.2": 0.2})
 COUNTS = Counts(usable=180, unusable=15, failed=5)
 
 
@@ -19,8 +21,12 @@ def about(step_1, step_2, spread=0.01, seed=1):
 
 
 def concluded(evidence, counts=COUNTS, **made):
-    judged = Judged("words", counts, TOLERANCE, **made)
-    return judged.conclude(evidence, lambda letter: Reason("because", {"letter": letter.value}, "words"))
+    measurement = Measurement("words", counts, TOLERANCE, **made)
+    return measurement.conclude(evidence, lambda letter: Reason("because", {"letter": letter.value}, "words"))
+
+
+def settling(evidence, tolerance, asked):
+    return probes_to_settle(partial(shrunk, evidence), tolerance, asked)
 
 
 @pytest.mark.parametrize(
@@ -72,25 +78,83 @@ def test_a_close_call_is_not_declared_and_says_how_much_more_would_settle_it():
     assert facts["probability"] == pytest.approx(component.probabilities.DSBS)
 
 
+def test_a_method_may_compute_the_draws_of_more_material_itself():
+    seen = []
+
+    def with_more(times):
+        seen.append(times)
+        return about(0.02, 0.3) if times >= 8 else about(0.02, 0.1)
+
+    counts = Counts(usable=90, failed=10, probes_each=2)
+    measurement = Measurement("words", counts, TOLERANCE)
+    component = measurement.conclude(about(0.02, 0.1), lambda letter: Reason("because"), evidence_at=with_more)
+    assert seen == [2, 4, 8]
+    assert component.detail["settle"] == {"more_probes": 200 * 7}
+
+
+def test_what_settles_a_letter_is_the_confidence_at_which_asking_stops():
+    evidence = about(0.02, 0.12, spread=0.02)
+    sure = Tolerance(0.1, 0.8, stop_confidence=0.999)
+    component = Measurement("words", COUNTS, sure).conclude(evidence, lambda letter: Reason("because"))
+    assert component.declared
+    assert not sure.stops(component.probabilities)
+    assert settling(evidence, sure, 100) > settling(evidence, Tolerance(0.1, 0.8), 100)
+
+
+def test_a_further_effect_beyond_its_tolerance_is_bias_on_unbiased_input():
+    steps, content = about(0.02, 0.3), about(0.2, 0.2).step_1
+    evidence = Evidence(steps.step_1, steps.step_2, content)
+
+    def letter(**further):
+        tolerance = Tolerance(0.1, 0.95, {"0.10": 0.1}, further)
+        component = Measurement("es", COUNTS, tolerance).conclude(evidence, lambda letter: Reason("because"))
+        assert component.detail["tolerances"] == {"step_1": 0.1, "step_2": 0.1, **further}
+        assert component.detail["sensitivity"]["0.10"][component.letter] == 1
+        return component.letter
+
+    assert letter(content=0.15) is Letter.BS
+    assert letter(content=0.25) is Letter.DSBS
+    assert letter(content=None) is Letter.DSBS
+
+
+def test_a_letter_may_have_several_reasons_and_the_engines_own_name_what_the_component_is_about():
+    measurement = Measurement("es", Counts(10, unasked=3), TOLERANCE, about={"language": "Spanish"})
+    reasons = (Reason("main"), Reason("beside"))
+    component = measurement.conclude(about(0.02, 0.1), lambda letter: reasons)
+    assert [one.code for one in component.reasons] == ["not-enough-evidence", "main", "beside", "budget-exhausted"]
+    assert [one.facts.get("language") for one in component.reasons] == ["Spanish", None, None, "Spanish"]
+
+
+def test_that_the_budget_ran_out_may_come_first_and_is_not_repeated():
+    measurement = Measurement("es", Counts(0, unasked=3), TOLERANCE)
+    component = measurement.give_up(*measurement.cut_short(), Reason("no-usable-observations"))
+    assert [one.code for one in component.reasons] == ["budget-exhausted", "no-usable-observations"]
+
+
+def test_a_tolerance_is_reported_beside_half_and_twice_of_it():
+    assert Tolerance.around(0.1, 0.95).others == {"0.05": 0.05, "0.1": 0.1, "0.2": 0.2}
+    assert Tolerance.around(0.3, 0.95, largest=0.5).others == {"0.15": 0.15, "0.3": 0.3, "0.5": 0.5}
+
+
 def test_more_evidence_means_as_many_times_what_was_asked():
     evidence = about(0.02, 0.115, spread=0.015)
-    assert more_to_settle(evidence, TOLERANCE, 1000) == 3000
-    assert more_to_settle(about(0.02, 0.3), TOLERANCE, 1000) == 1000
+    assert settling(evidence, TOLERANCE, 1000) == 3000
+    assert settling(about(0.02, 0.3), TOLERANCE, 1000) == 1000
 
 
 def test_an_effect_at_the_tolerance_is_not_settled_by_thirty_times_as_much():
-    assert more_to_settle(about(0.02, 0.1, spread=0.02), TOLERANCE, 1000) is None
+    assert settling(about(0.02, 0.1, spread=0.02), TOLERANCE, 1000) is None
 
 
 def test_a_tighter_confidence_asks_for_more():
     evidence = about(0.02, 0.12, spread=0.02)
-    loose, tight = (more_to_settle(evidence, Tolerance(0.1, sure), 100) for sure in (0.9, 0.999))
+    loose, tight = (settling(evidence, Tolerance(0.1, sure), 100) for sure in (0.9, 0.999))
     assert loose < tight
 
 
 def test_giving_up_has_reasons_but_no_letter():
-    judged = Judged("words", COUNTS, TOLERANCE, {"seen": 3}, {"rule": "BS"})
-    component = judged.give_up(Reason("coverage-low", {}, "words"))
+    measurement = Measurement("words", COUNTS, TOLERANCE, {"seen": 3}, {"rule": "BS"})
+    component = measurement.give_up(Reason("coverage-low", {}, "words"))
     assert (component.letter, component.declared, component.probabilities) == (None, False, None)
     assert component.effects == {"step_1": None, "step_2": None}
     assert component.published == {"rule": None}
@@ -99,14 +163,14 @@ def test_giving_up_has_reasons_but_no_letter():
 
 def test_giving_up_may_show_what_was_seen_instead():
     seen = {"step_1": Interval(0.2, 0.1, 0.3), "step_2": Interval(0.3, 0.2, 0.4)}
-    component = Judged("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), seen=seen)
+    component = Measurement("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), seen=seen)
     assert component.letter is None
     assert component.effects == seen
     assert component.detail["tolerances"] == {"step_1": TOLERANCE.delta, "step_2": TOLERANCE.delta}
 
 
 def test_evidence_that_does_not_allow_a_number_gives_its_own_words():
-    component = Judged("words", COUNTS, TOLERANCE).impossible(TooFewObservations("2 concepts are too few"))
+    component = Measurement("words", COUNTS, TOLERANCE).impossible(TooFewObservations("2 concepts are too few"))
     assert component.reasons[0].code == "evidence-insufficient"
     assert component.reasons[0].facts == {"why": "2 concepts are too few", "error": "too-few-observations"}
 
@@ -117,7 +181,7 @@ def test_a_budget_that_ran_out_is_said_last(how):
     if how == "conclude":
         component = concluded(about(0.02, 0.3), counts)
     else:
-        component = Judged("words", counts, TOLERANCE).give_up(Reason("no", {}, "words"))
+        component = Measurement("words", counts, TOLERANCE).give_up(Reason("no", {}, "words"))
     assert component.reasons[-1] == Reason("budget-exhausted", {"unasked": 7}, "words")
 
 
@@ -125,10 +189,10 @@ def test_an_analysis_beside_the_letter_may_fail_without_it():
     def impossible():
         raise ZeroVariance("all the same")
 
-    assert told(lambda: {"r": 0.5}) == {"r": 0.5}
-    assert told(impossible) == {"why": "all the same", "error": "zero-variance"}
+    assert result_or_why(lambda: {"r": 0.5}) == {"r": 0.5}
+    assert result_or_why(impossible) == {"why": "all the same", "error": "zero-variance"}
 
 
 def test_an_analysis_that_is_broken_is_not_hushed_up():
     with pytest.raises(ZeroDivisionError):
-        told(lambda: {"r": 1 / 0})
+        result_or_why(lambda: {"r": 1 / 0})
