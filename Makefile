@@ -25,6 +25,7 @@ $(READY): requirements.lock pyproject.toml $(CLIENT)/pyproject.toml $(CLIENT)/bu
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable $(CLIENT); \
 	fi
+	@$(BIN)/python $(CLIENT)/build_operations.py
 	@touch $@
 
 setup: $(READY) ## Make the environment in .venv
