@@ -16,7 +16,8 @@ COPY workers ./workers
 COPY cli ./cli
 COPY migrations ./migrations
 COPY demo ./demo
-COPY assay_client ./assay_client
+# cli/gate.py is a link to this file
+COPY clients/python/src/assay_client/gate.py ./clients/python/src/assay_client/gate.py
 RUN /opt/assay/bin/pip install --no-deps --no-build-isolation . \
  && /opt/assay/bin/assay version
 

@@ -14,16 +14,18 @@ REFERENCES := association weat trial_fit sampler
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(READY): requirements.lock pyproject.toml
+CLIENT := clients/python
+$(READY): requirements.lock pyproject.toml $(CLIENT)/pyproject.toml $(CLIENT)/build_operations.py $(CLIENT)/openapi.json
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock && \
-	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .; \
+	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . --editable $(CLIENT); \
 	else \
 	  echo "Setting up $(VENV) (once; about a minute)" && \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable $(CLIENT); \
 	fi
+	@$(BIN)/python $(CLIENT)/build_operations.py
 	@touch $@
 
 setup: $(READY) ## Make the environment in .venv
@@ -54,6 +56,7 @@ types: $(READY) ## mypy --strict
 contracts: $(READY) ## import-linter: who may import whom; deptry: what is declared
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
+	@$(BIN)/deptry $(CLIENT)/src --config $(CLIENT)/pyproject.toml
 
 check: lint types contracts test ## Everything CI checks, but for openapi
 
@@ -66,8 +69,10 @@ openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against 
 	@cd .ci/openapi && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 	@touch $@
 
-client: $(READY) ## Write assay_client's operations anew, from the OpenAPI document
-	@$(BIN)/python -m proving.make_client
+client: $(READY) ## Write the client's openapi.json from the service, and generate its types and methods
+	@$(BIN)/python -m proving.openapi_document $(CLIENT)/openapi.json
+	@$(BIN)/python $(CLIENT)/build_operations.py
+	@touch $(READY)
 
 bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against references, side by side
 	@for each in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \

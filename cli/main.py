@@ -247,6 +247,14 @@ def demo(
     raise typer.Exit(run_demo(keep=keep, reports=reports))
 
 
+@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def gate(context: typer.Context) -> None:
+    """Pass or fail a deployment by the newest rating of a service; `assay gate --help` lists its options."""
+    from cli.gate import main
+
+    raise typer.Exit(main(context.args))
+
+
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 app.add_typer(keys, name="keys")
 

@@ -17,7 +17,7 @@ def main(place: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), auth="keys", egress_allow="")
         app = create_app(settings, desk=Desk(settings), doorbell=lambda _: None)
-        Path(place).write_text(json.dumps(app.openapi(), indent=1), encoding="utf-8")
+        Path(place).write_text(json.dumps(app.openapi(), indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest: two workers then end together (`--no-loadscope-reorder` keeps this order)."""
 
     def place(item: pytest.Item) -> int:
-        inside = item.path.relative_to(HERE)
-        return next((at for at, name in enumerate(LONGEST_FIRST) if inside.is_relative_to(name)), len(LONGEST_FIRST))
+        names = (at for at, name in enumerate(LONGEST_FIRST) if item.path.is_relative_to(HERE / name))
+        return next(names, len(LONGEST_FIRST))
 
     items.sort(key=place)
 

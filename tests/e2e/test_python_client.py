@@ -1,4 +1,4 @@
-"""`assay_client` against a real agency: rating, following, paging, refusals, and the gate before a deployment."""
+"""The Python client and the gate against a real agency."""
 
 from __future__ import annotations
 
@@ -130,24 +130,29 @@ def test_the_time_to_wait_is_kept_to(client, services):
 
 
 # ------------------------------------------------------------------------------------- the gate
-def gate(port: int, target_url: str, *more: str) -> subprocess.CompletedProcess[str]:
+PROGRAMS = {
+    "assay gate": [str(Path(sys.executable).with_name("assay"))],
+    "client": [sys.executable, "-m", "assay_client"],
+}
+
+
+def gate(program: str, port: int, target_url: str, *more: str) -> subprocess.CompletedProcess[str]:
     asked = ["gate", "--url", f"http://127.0.0.1:{port}", "--target-url", target_url, "--attribute", "gender", *more]
-    return subprocess.run(
-        [sys.executable, "-m", "assay_client", *asked], capture_output=True, text=True, timeout=60, check=False
-    )
+    return subprocess.run([*PROGRAMS[program], *asked], capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_the_gate_passes_and_fails_real_ratings(shared_agency, services):
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_gate_passes_and_fails_real_ratings(shared_agency, services, program):
     with Client(f"http://127.0.0.1:{shared_agency.port}") as agency:
         for name in ("balancing", "stereotyper"):
-            agency.rate(translator(services.url(name)), ROUND_TRIP)
+            agency.rate(translator(services.url(name)), ROUND_TRIP, max_age_s=600)
     good, bad = services.url("balancing"), services.url("stereotyper")
     ended = [
-        gate(shared_agency.port, good, "--at-least", "UCS", "--max-age-days", "1"),
-        gate(shared_agency.port, bad, "--at-least", "DSBS"),
-        gate(shared_agency.port, services.url("eraser")),
-        gate(shared_agency.port, good, "--at-least", "excellent"),
-        gate(9, good),
+        gate(program, shared_agency.port, good, "--at-least", "UCS", "--max-age-days", "1"),
+        gate(program, shared_agency.port, bad, "--at-least", "DSBS"),
+        gate(program, shared_agency.port, services.url("eraser")),
+        gate(program, shared_agency.port, good, "--at-least", "excellent"),
+        gate(program, 9, good),
     ]
     assert [one.returncode for one in ended] == [0, 1, 3, 64, 69]
     for one in ended:

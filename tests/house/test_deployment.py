@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = {f"ASSAY_{name.upper()}" for name in Settings.model_fields}
 NEEDED_BY_SEVERAL = {"ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY"}
 COMMANDS = set(get_command(app).commands)
+GATE = "clients/python/src/assay_client/gate.py"
 
 
 def read(name: str) -> str:
@@ -108,8 +109,9 @@ def test_the_image_holds_every_package_and_runs_as_nobody_in_particular():
     copied = re.findall(r"^COPY (\w+) \./\w+$", written, re.MULTILINE)
     assert sorted(copied) == sorted(packages)
     assert sorted(name.lstrip("!") for name in read(".dockerignore").split() if name.startswith("!")) == sorted(
-        [*packages, "pyproject.toml", "README.md", "LICENSE", "requirements-runtime.lock"]
+        [*packages, GATE, "pyproject.toml", "README.md", "LICENSE", "requirements-runtime.lock"]
     )
+    assert f"COPY {GATE} ./{GATE}\n" in written, "cli/gate.py is a link to it"
     assert re.search(r"^USER [1-9]\d{3,}:[1-9]\d{3,}$", written, re.MULTILINE)
     assert ":latest" not in written + read("docker-compose.yml")
     assert "--require-hashes" in written

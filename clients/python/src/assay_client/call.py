@@ -1,6 +1,6 @@
-"""One request of the API, described and not yet sent: what both clients have in common.
+"""The description of one request, shared by both clients.
 
-`assay_client.calls` makes them; `assay_client.exchange` has them sent, and sent again.
+`assay_client.operations` creates calls; `assay_client.exchange` sends them, with retries.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ IDEMPOTENCY_KEY = "Idempotency-Key"
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request, and how its answer is read.
+    """A request and the reader of its answer.
 
     Parameters
     ----------
     method, path : str
-        As on the request line; `path` is below the client's ``base_url``.
+        As in the request line; `path` is relative to the client's ``base_url``.
     read : callable
-        Makes the result of a 2xx answer.
+        Converts a 2xx answer to the result.
     query, headers : mapping
-        What is ``None`` is left out.
+        Entries that are ``None`` are left out.
     json : object, optional
         The body, as JSON.
     content : bytes, optional
-        The body, as it is.
+        The body, unchanged.
     """
 
     method: str
@@ -48,11 +48,11 @@ class Call(Generic[T]):
 
     @property
     def repeatable(self) -> bool:
-        """Whether sending it twice does no more than sending it once."""
+        """Whether sending the request twice is safe."""
         return self.method in SAFE or self.headers.get(IDEMPOTENCY_KEY) is not None
 
     def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """Write it for a client of httpx, which adds its address and its own headers."""
+        """Build the httpx request; the httpx client adds its address and headers."""
         return http.build_request(
             self.method,
             self.path,
@@ -64,12 +64,12 @@ class Call(Generic[T]):
 
 
 def segment(value: str | int) -> str:
-    """Write a value as one segment of a path.
+    """Quote a value as one segment of a path.
 
     Raises
     ------
     ValueError
-        If it is empty or made of dots: such a path would name another resource.
+        If the value is empty, "." or "..": such a path would name another resource.
     """
     written = str(value)
     if written in {"", ".", ".."}:
@@ -78,7 +78,7 @@ def segment(value: str | int) -> str:
 
 
 def wait(seconds: int | None) -> str | None:
-    """Write how long the service may hold its answer back (RFC 7240); the service grants at most 30 s."""
+    """Return a ``Prefer: wait`` value (RFC 7240); the service waits 30 s at most."""
     return None if seconds is None else f"wait={seconds}"
 
 
@@ -88,7 +88,7 @@ def as_json(response: httpx.Response) -> Any:
     Raises
     ------
     UnexpectedAnswer
-        If it is something else: the address is not an agency's.
+        If it is not JSON, so that the address is not an agency's.
     """
     try:
         return response.json()
@@ -102,14 +102,14 @@ def as_text(response: httpx.Response) -> str:
 
 
 def as_bytes(response: httpx.Response) -> bytes:
-    """Read a file: exactly what was sent, for digests are over bytes."""
+    """Read a file, unchanged, because digests are computed over bytes."""
     return response.content
 
 
 def as_nothing(response: httpx.Response) -> None:
-    """Read an answer that says nothing but that it is done."""
+    """Ignore the body of an answer."""
 
 
 def as_response(response: httpx.Response) -> httpx.Response:
-    """Leave an answer as it is."""
+    """Return the answer itself."""
     return response

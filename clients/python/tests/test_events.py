@@ -1,4 +1,4 @@
-"""Server-sent events: however they are cut, and whenever the connection breaks."""
+"""Server-sent events: in chunks of any size, and across broken connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay_client import Event, Patience, ProblemError, Unreachable, calls
+from assay_client import Event, Patience, ProblemError, Unreachable
+from assay_client.call import Call, as_nothing
 from assay_client.events import EventStream
 
 STREAM = {"Content-Type": "text/event-stream"}
@@ -29,16 +30,16 @@ READ = [event(1, "queued"), event(2, "stage", said="a\u2028ü b"), event(3, "suc
 
 
 @given(st.lists(st.integers(0, len(WHOLE)), max_size=20), st.booleans())
-def test_events_are_the_same_however_the_stream_is_cut(cuts, with_cr):
+def test_events_do_not_depend_on_the_chunks_of_the_stream(cuts, with_cr):
     whole = WHOLE.replace(b"\n", b"\r\n") if with_cr else WHOLE
     places = [0, *sorted(cuts), len(whole)]
-    stream = EventStream(calls.follow_job("job_1"), Patience())
+    stream = EventStream(Call("GET", "/v1/jobs/job_1/events", as_nothing), Patience())
     read = [one for begin, end in pairwise(places) for one in stream.read(whole[begin:end])]
     assert read == READ
     assert stream.ended
 
 
-def test_a_broken_stream_goes_on_after_the_last_event(ask, scripted, said):
+def test_a_broken_stream_resumes_after_the_last_event(ask, scripted, said):
     scripted.answers = [
         said(200, written(1, "queued") + b"event: st", STREAM),
         said(0),
@@ -51,26 +52,26 @@ def test_a_broken_stream_goes_on_after_the_last_event(ask, scripted, said):
     assert pauses == [0.5, 1.0]
 
 
-def test_a_stream_ends_where_there_is_nothing_more(ask, scripted, said):
+def test_a_stream_ends_at_204(ask, scripted, said):
     scripted.answers = [said(204)]
     assert ask(scripted.url, lambda client: client.follow_job("job_1", last_event_id="9")) == []
     assert scripted.heard[0].headers["Last-Event-ID"] == "9"
 
 
-def test_a_busy_service_is_asked_for_the_stream_again(ask, scripted, said):
+def test_a_stream_is_requested_again_after_503(ask, scripted, said):
     scripted.answers = [said(503, {"code": "not-ready"}, {"Retry-After": "4"}), said(200, WHOLE, STREAM)]
     pauses: list[float] = []
     assert ask(scripted.url, lambda client: client.follow_job("job_1"), pauses) == READ
     assert pauses == [4.0]
 
 
-def test_a_refused_stream_is_a_problem(ask, scripted, said):
+def test_a_refused_stream_raises_a_problem(ask, scripted, said):
     scripted.answers = [said(404, {"code": "not-found", "title": "Nothing is here"})]
     with pytest.raises(ProblemError, match="not-found"):
         ask(scripted.url, lambda client: client.follow_job("job_1"))
 
 
-def test_a_stream_that_keeps_breaking_with_nothing_read_is_given_up(ask, scripted, said):
+def test_a_stream_that_breaks_again_and_again_without_events_is_given_up(ask, scripted, said):
     scripted.answers = [said(200, b"", STREAM)]
     with pytest.raises(Unreachable, match="closed before the job had ended"):
         ask(scripted.url, lambda client: client.follow_job("job_1"), [], patience=Patience(retries=2))

@@ -1,4 +1,4 @@
-"""The client to be awaited: `AsyncClient`."""
+"""The asynchronous client."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from typing import Any, Literal, Self, TypeVar, Unpack, overload
 import httpx
 
 from assay_client import waiting
-from assay_client.async_operations import AsyncOperations
 from assay_client.call import IDEMPOTENCY_KEY, Call, as_response
 from assay_client.connection import DEFAULT_TIMEOUT_S, RatingOptions, new_idempotency_key, options, rating_request
 from assay_client.documents import Job, Rating, RatingRequestExperiment, RatingRequestTarget, Suite
 from assay_client.errors import ProblemError, Unreachable
 from assay_client.events import Event, EventStream, closed_early
 from assay_client.exchange import Ended, Flow, Outcome, Patience, Pause, exchanged, no_answer, page, resume
+from assay_client.operations import AsyncOperations
 
 T = TypeVar("T")
 
 
 class AsyncClient(AsyncOperations):
-    """An agency, as seen from a program that does other things meanwhile.
+    """An asynchronous client of an agency.
 
-    Everything is as in `Client`, to be awaited; iterators are for ``async for``.
+    Its methods are those of `Client`, to be awaited; its iterators are for ``async for``.
 
     Parameters
     ----------
     base_url : str
-        Where the agency is, such as ``http://127.0.0.1:8000``.
+        Address of the agency, such as ``http://127.0.0.1:8000``.
     key : str, optional
-        ``assay_…``; none is needed where the agency asks for none.
+        API key, ``assay_…``; leave it out if the agency asks for none.
     timeout_s : float
-        Seconds to wait for a connection and for each part of an answer. Keep it above 30: for that long
-        the service may hold an answer back.
+        Seconds to wait for a connection and for each part of an answer. Keep it above 30: the
+        service may hold an answer back for so long.
     patience : Patience, optional
         How often, and after how long, a request is sent again.
     transport : httpx.AsyncBaseTransport, optional
-        In place of the network: a proxy, certificates of your own, an application in this process.
+        Replaces the network: for a proxy, own certificates, or an application in this process.
     sleep : callable
-        Lets seconds pass.
+        Pauses for a number of seconds.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class AsyncClient(AsyncOperations):
         idempotency_key: str | None = None,
         **more: Unpack[RatingOptions],
     ) -> Rating | Job:
-        """Have a service rated, and read its rating; as `Client.rate`."""
+        """Request a rating of a service and return it; see `Client.rate`."""
         body, key = rating_request(target, experiment, more), idempotency_key or new_idempotency_key()
         if not wait:
-            return await self._run(waiting.asked(body, key, self._patience))
+            return await self._run(waiting.requested(body, key, self._patience))
         return await self._run(waiting.rated(body, key, timeout_s, self._patience, time.monotonic))
 
     async def wait_for_job(self, job_id: str, timeout_s: float | None = None) -> Job:
@@ -126,7 +126,7 @@ class AsyncClient(AsyncOperations):
         json: Any = None,
         idempotency_key: str | None = None,
     ) -> httpx.Response:
-        """Send a request of your own, for what the other methods hide: status, headers, links, raw JSON."""
+        """Send any request and return the whole answer: status, headers, links and raw JSON."""
         headers = {IDEMPOTENCY_KEY: idempotency_key}
         return await self._send(Call(method.upper(), path, as_response, query or {}, headers, json))
 

@@ -1,4 +1,4 @@
-"""A server on loopback that answers as it is told, and both clients asked the same thing."""
+"""A scripted server on loopback, and a fixture that runs the same code with both clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay_client import AsyncClient, Client
 
 @dataclass(frozen=True)
 class Said:
-    """One answer: a status, a body, headers. A status of 0 closes the connection without one."""
+    """An answer of the server. A status of 0 closes the connection without an answer."""
 
     status: int = 200
     body: Any = None
@@ -39,7 +39,7 @@ class Heard:
 
 
 class Scripted:
-    """Gives its answers one after the other, the last one again and again; remembers what it was asked."""
+    """A server that sends its answers in order, repeats the last one, and records requests."""
 
     def __init__(self) -> None:
         self.heard: list[Heard] = []
@@ -69,7 +69,7 @@ class Scripted:
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
             def log_message(self, *_: Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -96,7 +96,7 @@ def scripted() -> Iterator[Scripted]:
 
 @pytest.fixture(params=["waits", "awaited"])
 def ask(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Have a client do something and give what came of it; `pauses` takes the seconds it would have slept."""
+    """Run `do` with a client and return its result; `pauses` collects the seconds it would have slept."""
 
     def waits(url: str, do: Callable[[Any], Any], pauses: list[float] | None = None, **more: Any) -> Any:
         slept = [] if pauses is None else pauses

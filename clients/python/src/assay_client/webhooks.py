@@ -1,4 +1,4 @@
-"""Is this notice the agency's? Standard Webhooks 1.0, signatures ``v1``."""
+"""Verification of webhook notices: Standard Webhooks 1.0, signatures ``v1``."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def verify_webhook(
     tolerance_s: float = TOLERANCE_S,
     now_s: float | None = None,
 ) -> Notice | CloudEvent:
-    """Check a notice before anything in it is believed, and read it.
+    """Verify the signature and the time of a notice, then parse it.
 
     Parameters
     ----------
     headers : mapping
-        Of the request; the case of names does not matter.
+        Headers of the request; the case of names does not matter.
     body : bytes
-        As it came, before anybody parsed it.
+        Body of the request, unparsed.
     secret : str
-        ``whsec_…``, as the webhook's creation or rotation showed it.
+        Secret of the webhook, ``whsec_…``, as its creation or rotation showed it.
     tolerance_s : float
-        Seconds by which the notice may be older or newer than now; a recorded one is refused after them.
+        Seconds by which the notice may be older or newer than now, against replay of recorded notices.
     now_s : float, optional
-        The time in seconds since 1970; the clock's if left out.
+        The time in seconds since 1970; the system clock by default.
 
     Raises
     ------
     WebhookRejected
-        If a header is missing or garbled, the time is off, or no signature is right.
+        If a header is missing or malformed, the time is off, or no signature is valid.
     ValueError
-        If `secret` is none.
+        If `secret` is malformed.
     """
     given = {name.lower(): value for name, value in headers.items()}
     message_id, sent_s, signatures = (_header(given, f"webhook-{name}") for name in ("id", "timestamp", "signature"))

@@ -1,4 +1,4 @@
-"""How a client is set up: everything comes from arguments, nothing from the environment."""
+"""Settings of the HTTP connection; all come from arguments, none from the environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USER_AGENT = "assay-client"
 
 
 class RatingOptions(TypedDict, total=False):
-    """What may be said of a rating beside its target and its experiment; as in `RatingRequest`."""
+    """Optional fields of a `RatingRequest`."""
 
     author: TargetDescription | TargetReference | None
     seed: int
@@ -41,19 +41,22 @@ class Options(TypedDict):
 
 
 def options(base_url: str, key: str | None, timeout_s: float) -> Options:
-    """Set up a client of httpx.
+    """Return the arguments for an httpx client.
 
-    Proxies of the environment are left aside: a key travels only where an argument says. (Pass a
-    transport to use one.)
+    Proxies of the environment are ignored, so that the key is sent to `base_url` only. (Pass a transport
+    to use a proxy.)
 
     Raises
     ------
     ValueError
-        If the address is no http(s) address, or the key is not a line of visible characters.
+        If the address is not an http(s) address, or the key is not one line of visible characters.
     """
-    url = httpx.URL(base_url)
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as why:
+        raise ValueError(f"{base_url!r} is not an address: {why}") from why
     if url.scheme not in {"http", "https"} or not url.host:
-        raise ValueError(f"{base_url!r} is no address of an agency; it looks like http://127.0.0.1:8000")
+        raise ValueError(f"{base_url!r} is not the address of an agency; it looks like http://127.0.0.1:8000")
     headers = {"Accept": "application/json, */*;q=0.5", "User-Agent": USER_AGENT}
     if key is not None:
         if not key.isascii() or not key.isprintable() or not key.strip():
@@ -65,10 +68,10 @@ def options(base_url: str, key: str | None, timeout_s: float) -> Options:
 def rating_request(
     target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RatingOptions
 ) -> RatingRequest:
-    """Put a request together."""
+    """Return the body of a request for a rating."""
     return {"target": target, "experiment": experiment, **more}
 
 
 def new_idempotency_key() -> str:
-    """Make a key for one request, so that sending it again is safe."""
+    """Return a new key, which makes one request safe to send again."""
     return str(uuid.uuid4())

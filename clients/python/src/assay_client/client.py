@@ -1,4 +1,4 @@
-"""The client that waits: `Client`."""
+"""The synchronous client."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ T = TypeVar("T")
 
 
 class Client(Operations):
-    """An agency, as seen from a program that waits for each answer.
+    """A synchronous client of an agency.
 
     It has a method for every operation of the API, named after its ``operationId`` (``getJob`` is
-    `get_job`), an iterator for every list (`iter_ratings`), and what takes several requests: `rate`,
-    `wait_for_job`, `wait_for_suite`. It may be shared between threads.
+    `get_job`), an iterator for every list (`iter_ratings`), and `rate`, `wait_for_job` and
+    `wait_for_suite`, which send several requests. It may be shared between threads.
 
     Parameters
     ----------
     base_url : str
-        Where the agency is, such as ``http://127.0.0.1:8000``.
+        Address of the agency, such as ``http://127.0.0.1:8000``.
     key : str, optional
-        ``assay_…``; none is needed where the agency asks for none.
+        API key, ``assay_…``; leave it out if the agency asks for none.
     timeout_s : float
-        Seconds to wait for a connection and for each part of an answer. Keep it above 30: for that long
-        the service may hold an answer back.
+        Seconds to wait for a connection and for each part of an answer. Keep it above 30: the
+        service may hold an answer back for so long.
     patience : Patience, optional
         How often, and after how long, a request is sent again.
     transport : httpx.BaseTransport, optional
-        In place of the network: a proxy, certificates of your own, an application in this process.
+        Replaces the network: for a proxy, own certificates, or an application in this process.
     sleep : callable
-        Lets seconds pass.
+        Pauses for a number of seconds.
     """
 
     def __init__(
@@ -104,18 +104,19 @@ class Client(Operations):
         idempotency_key: str | None = None,
         **more: Unpack[RatingOptions],
     ) -> Rating | Job:
-        """Have a service rated, and read its rating.
+        """Request a rating of a service and return it.
 
         Parameters
         ----------
         target, experiment : dict
-            What is rated, and how; see `documents.TargetDescription` and, say, `documents.RoundTrip`.
+            The service and the method; see `documents.TargetDescription` and, for example,
+            `documents.RoundTrip`.
         wait : bool
-            False gives the job at once, for `wait_for_job`, `follow_job` or a webhook.
+            False returns the job at once, for `wait_for_job`, `follow_job` or a webhook.
         timeout_s : float, optional
-            Seconds to wait for the job; until it has ended if left out (its own ``deadline_s`` bounds it).
+            Seconds to wait for the job. Without it the wait ends with the job, by its ``deadline_s`` at the latest.
         idempotency_key : str, optional
-            Names this request. A new one is made if left out, so that sending again is always safe.
+            Key under which the request is safe to send again; a new one by default.
         **more
             ``seed``, ``max_age_s``, ``visibility``, ``callback_url``, ``deadline_s``, ``max_calls``.
 
@@ -132,7 +133,7 @@ class Client(Operations):
         """
         body, key = rating_request(target, experiment, more), idempotency_key or new_idempotency_key()
         if not wait:
-            return self._run(waiting.asked(body, key, self._patience))
+            return self._run(waiting.requested(body, key, self._patience))
         return self._run(waiting.rated(body, key, timeout_s, self._patience, time.monotonic))
 
     def wait_for_job(self, job_id: str, timeout_s: float | None = None) -> Job:
@@ -152,7 +153,7 @@ class Client(Operations):
         json: Any = None,
         idempotency_key: str | None = None,
     ) -> httpx.Response:
-        """Send a request of your own, for what the other methods hide: status, headers, links, raw JSON."""
+        """Send any request and return the whole answer: status, headers, links and raw JSON."""
         headers = {IDEMPOTENCY_KEY: idempotency_key}
         return self._send(Call(method.upper(), path, as_response, query or {}, headers, json))
 

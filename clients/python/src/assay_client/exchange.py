@@ -1,7 +1,7 @@
-"""What is done with a call, without doing it: flows ask for requests and pauses, a client carries them out.
+"""Retries and paging as generators without I/O, shared by both clients.
 
 A flow is a generator. It yields a `Send` or a `Pause`, is sent the answer (or thrown httpx's error), and
-returns its result. So waiting, retrying and paging are written once, for both clients and for tests.
+returns its result. A client carries out each step. So waiting, retries and paging are written once.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ IN_FLIGHT = "idempotency-in-flight"
 
 @dataclass(frozen=True)
 class Send:
-    """Have this sent; the flow is resumed with the answer, whatever its status."""
+    """Step of a flow: send this call; the flow is resumed with the answer, whatever its status."""
 
     call: Call[Any]
 
 
 @dataclass(frozen=True)
 class Pause:
-    """Let this many seconds pass."""
+    """Step of a flow: wait for this many seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Ended(Generic[T]):
-    """A flow's result."""
+    """The result of a flow."""
 
     result: T
 
@@ -50,7 +50,7 @@ Flow: TypeAlias = Generator[Step, httpx.Response | None, T]
 
 
 def resume(flow: Flow[T], outcome: Outcome) -> Step | Ended[T]:
-    """Tell a flow what came of its last step (``None`` at first and after a pause); get its next one."""
+    """Resume a flow with the outcome of its last step (``None`` at first and after a pause); return its next step."""
     try:
         return flow.throw(outcome) if isinstance(outcome, httpx.RequestError) else flow.send(outcome)
     except StopIteration as end:
@@ -59,18 +59,18 @@ def resume(flow: Flow[T], outcome: Outcome) -> Step | Ended[T]:
 
 @dataclass(frozen=True)
 class Patience:
-    """How often, and after how long, a request is sent again.
+    """Limits of the retries of a request.
 
-    Only what is `Call.repeatable` is: reading, and what carries an ``Idempotency-Key``.
+    Only a request that is safe to repeat is sent again: a read, or one with an ``Idempotency-Key``.
 
     Parameters
     ----------
     retries : int
-        Times that a request is sent again after 429, 503 or no answer; 0 gives up at once.
+        Retries after 429, 503 or no answer, at most; 0 turns them off.
     first_pause_s : float
-        Seconds before the first, where the service does not say; doubled each time.
+        Seconds before the first retry, unless the service names a time; doubled for each further one.
     longest_pause_s : float
-        Longest pause that is made. Where the service asks for a longer one, its refusal is raised.
+        The longest pause. If the service asks for a longer one, its refusal is raised.
     """
 
     retries: int = 4
@@ -78,7 +78,7 @@ class Patience:
     longest_pause_s: float = 60.0
 
     def pause_s(self, attempt: int, asked_s: float | None) -> float | None:
-        """Seconds before the next attempt, after `attempt` of them (from 0); ``None`` to give up."""
+        """Return the seconds before the next retry, after `attempt` retries; ``None`` to give up."""
         if attempt >= self.retries:
             return None
         if asked_s is not None:
@@ -87,7 +87,7 @@ class Patience:
 
 
 def exchanged(call: Call[T], patience: Patience) -> Flow[T]:
-    """Send a call, again where that is safe and makes sense, and read its answer.
+    """Send a call, with retries where they are safe, and read its answer.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def exchanged(call: Call[T], patience: Patience) -> Flow[T]:
     Unreachable
         If no answer came.
     ValueError
-        If it is no request that HTTP knows, as with a line break in a header.
+        If it is not a valid HTTP request, for example with a line break in a header.
     """
     attempt = 0
     while True:
@@ -122,12 +122,12 @@ def exchanged(call: Call[T], patience: Patience) -> Flow[T]:
 
 
 def is_passing(failure: ProblemError | Unreachable) -> bool:
-    """Whether a failure may pass: no answer, too many requests, not ready, or its first attempt not over yet."""
+    """Whether a failure is temporary: no answer, 429, 503, or an earlier attempt that still runs."""
     return isinstance(failure, Unreachable) or failure.status in TRY_AGAIN or failure.code == IN_FLIGHT
 
 
 def no_answer(call: Call[Any], why: httpx.RequestError) -> Unreachable:
-    """Say that no answer came, and to what."""
+    """Return the error for a call without an answer."""
     problem = Unreachable(f"no answer to {call.method} {call.path}: {why or type(why).__name__}")
     problem.__cause__ = why
     return problem
@@ -135,7 +135,7 @@ def no_answer(call: Call[Any], why: httpx.RequestError) -> Unreachable:
 
 @dataclass(frozen=True)
 class Page:
-    """Items of one page of a list, and the call for the next; ``None`` after the last."""
+    """Items of one page of a list, and the call for the next page; ``None`` after the last."""
 
     items: list[Any]
     following: Call[Any] | None
@@ -144,7 +144,7 @@ class Page:
 def page(call: Call[Any], patience: Patience) -> Flow[Page]:
     """Read one page of a list, following ``Link: <…>; rel="next"`` (RFC 8288).
 
-    Of the link only the query is taken, so that no answer can send the key to another address.
+    Only the query of the link is used, so that no answer can send the key to another address.
     """
     response = yield from exchanged(dataclasses.replace(call, read=as_response), patience)
     link = response.links.get("next")

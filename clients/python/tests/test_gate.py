@@ -1,13 +1,15 @@
-"""What passes a gate, what fails it, and what settles nothing."""
+"""The gate: ratings that pass, fail or settle nothing, and exit codes."""
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
 
-from assay_client.__main__ import main
-from assay_client.gate import Bar, Exit
+from assay_client.gate import Bar, Exit, main
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 RATING = {
@@ -38,18 +40,25 @@ def test_a_letter_passes_if_it_is_as_good_as_the_bar(letter, at_least, ends):
         ({"rated_at": "2025-12-01T00:00:00.000Z"}, "90.0 days old, more than 30"),
     ],
 )
-def test_what_settles_nothing_is_neither_passed_nor_failed(change, why):
+def test_an_unsettled_rating_neither_passes_nor_fails(change, why):
     judgement = Bar("UCS", max_age_days=30).judge({**RATING, **change}, NOW)
     assert judgement.exit is Exit.UNSETTLED
-    assert why in judgement.said
+    assert why in judgement.message
 
 
-def test_a_rating_of_just_the_age_that_is_allowed_passes():
+def test_a_rating_of_exactly_the_maximum_age_passes():
     assert Bar("DSBS", max_age_days=28).judge(RATING, NOW).exit is Exit.PASSED
 
 
+@pytest.fixture
+def pauses(monkeypatch):
+    slept: list[float] = []
+    monkeypatch.setattr("assay_client.gate.time.sleep", slept.append)
+    return slept
+
+
 def gate(url, *more):
-    return main(["gate", "--url", url, "--target-url", "http://127.0.0.1:5000", "--attribute", "gender", *more])
+    return main(["--url", url, "--target-url", "http://127.0.0.1:5000", "--attribute", "gender", *more])
 
 
 @pytest.mark.parametrize(
@@ -58,6 +67,15 @@ def gate(url, *more):
         (404, {"code": "no-rating"}, 3, "unrated"),
         (409, {"code": "ambiguous-rating", "candidates": [{"method": "b"}, {"method": "a"}]}, 64, "--method: a, b"),
         (401, {"code": "key-missing", "title": "A key is needed"}, 64, "A key is needed"),
+        (
+            404,
+            {"code": "not-found", "errors": [{"parameter": "attribute", "detail": "unknown"}]},
+            64,
+            "attribute: unknown",
+        ),
+        (409, {"code": "ambiguous-rating"}, 69, "no rating"),
+        (404, b"<html>", 64, "404 http-error"),
+        (404, {"errors": 1}, 69, "no rating"),
         (500, {"code": "internal-error"}, 69, "internal-error"),
         (200, b"<html>", 69, "is it the address of an agency?"),
         (200, [], 69, "no rating"),
@@ -66,7 +84,7 @@ def gate(url, *more):
         (200, {**RATING, "expires_at": "9999-01-01T00:00:00Z", "letter": "A"}, 69, "no rating"),
     ],
 )
-def test_the_command_ends_with_a_code_and_one_line(scripted, said, capsys, status, body, ends, line):
+def test_the_command_ends_with_an_exit_code_and_one_line(scripted, said, capsys, status, body, ends, line):
     scripted.answers = [said(status, body)]
     assert gate(scripted.url) == ends
     shown = capsys.readouterr()
@@ -75,16 +93,16 @@ def test_the_command_ends_with_a_code_and_one_line(scripted, said, capsys, statu
     assert shown.out == ""
 
 
-def test_a_rating_that_passes_is_said_on_standard_output(scripted, said, capsys):
+def test_a_passing_rating_is_printed_on_standard_output(scripted, said, capsys):
     scripted.answers = [said(200, {**RATING, "expires_at": "9999-01-01T00:00:00Z"})]
     assert gate(scripted.url, "--method", "round-trip") == 0
-    assert "at least DSBS, as asked" in capsys.readouterr().out
+    assert "at least DSBS, as required" in capsys.readouterr().out
     assert scripted.heard[0].path == (
         "/v1/ratings/latest?target_url=http%3A%2F%2F127.0.0.1%3A5000&attribute=gender&method=round-trip"
     )
 
 
-def test_the_key_comes_from_a_file_and_an_empty_one_is_none(scripted, said, tmp_path):
+def test_the_key_is_read_from_a_file_and_an_empty_file_is_no_key(scripted, said, tmp_path):
     scripted.answers = [said(404, {"code": "no-rating"})]
     key = tmp_path / "key"
     for written, sent in (("assay_a\n", "Bearer assay_a"), ("\n", None)):
@@ -94,9 +112,20 @@ def test_the_key_comes_from_a_file_and_an_empty_one_is_none(scripted, said, tmp_
 
 
 @pytest.mark.parametrize(
-    "more", [["--at-least", "A"], ["--max-age-days", "-1"], ["--max-age-days", "nan"], ["--key-file", "/nowhere/key"]]
+    "more",
+    [
+        ["--at-least", "A"],
+        ["--max-age-days", "-1"],
+        ["--max-age-days", "nan"],
+        ["--key-file", "/nowhere/key"],
+        ["--key-file", "-"],
+        ["--url", "ftp://x"],
+        ["--url", "http://"],
+        ["--url", "http://x:port"],
+    ],
 )
-def test_a_question_without_sense_is_a_usage_error(capsys, more):
+def test_malformed_options_are_a_usage_error(capsys, monkeypatch, more):
+    monkeypatch.setattr("sys.stdin", io.StringIO("two\nlines"))
     try:
         ended = gate("http://127.0.0.1:9", *more)
     except SystemExit as end:
@@ -105,7 +134,31 @@ def test_a_question_without_sense_is_a_usage_error(capsys, more):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_no_agency_at_the_address_is_unavailable(scripted, said, capsys):
+def test_no_agency_at_the_address_is_unavailable(scripted, said, capsys, pauses):
     scripted.answers = [said(0)]
     assert gate(scripted.url) == 69
-    assert "no answer to GET /v1/ratings/latest" in capsys.readouterr().err
+    assert f"no answer from {scripted.url}" in capsys.readouterr().err
+    assert len(scripted.heard) == 3
+    assert pauses == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_agency_is_asked_again_after_the_named_time(scripted, said, status, pauses):
+    busy = said(status, {"code": "busy"}, {"Retry-After": "3"})
+    scripted.answers = [busy, said(0), said(200, {**RATING, "expires_at": "9999-01-01T00:00:00Z"})]
+    assert gate(scripted.url) == 0
+    assert pauses == [3.0, 1.0]
+
+
+def test_a_busy_agency_that_asks_for_a_long_pause_is_unavailable(scripted, said, pauses):
+    scripted.answers = [said(429, {"code": "busy"}, {"Retry-After": "3600"})]
+    assert gate(scripted.url) == 69
+    assert (len(scripted.heard), pauses) == (1, [])
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["gate", "--help"], 0), (["--help"], 0), ([], 64), (["rate"], 64)])
+def test_the_package_can_be_run_as_a_command(arguments, code):
+    asked = [sys.executable, "-m", "assay_client", *arguments]
+    ended = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert ended.returncode == code
+    assert "gate" in (ended.stderr if code else ended.stdout)

@@ -1,4 +1,4 @@
-"""What can go wrong.
+"""The errors of the client.
 
 ::
 
@@ -7,8 +7,8 @@ AssayError
 ├── JobFailed           the job failed or was cancelled; it has no rating
 ├── StillRunning        the time to wait is over, the job goes on
 ├── Unreachable         no answer came
-├── UnexpectedAnswer    an answer came that no agency gives
-└── WebhookRejected     a notice that the agency did not send, or not now
+├── UnexpectedAnswer    the answer is not from an agency
+└── WebhookRejected     a notice with a wrong signature or time
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class AssayError(Exception):
-    """Everything that this package raises on purpose."""
+    """Base class of all errors of this package."""
 
 
 class ProblemError(AssayError):
@@ -32,11 +32,11 @@ class ProblemError(AssayError):
     Parameters
     ----------
     status : int
-        Of the answer.
+        Status of the answer.
     document : mapping
-        The problem document; empty where the answer held none, as a proxy's does.
+        The problem document; empty if the answer had none, as from a proxy.
     retry_after_s : float, optional
-        Seconds after which asking again makes sense, where the service said so.
+        Seconds to wait before the next attempt, if the service named them.
     """
 
     def __init__(self, status: int, document: Mapping[str, Any], retry_after_s: float | None = None) -> None:
@@ -52,7 +52,7 @@ class ProblemError(AssayError):
 
     @classmethod
     def of(cls, response: httpx.Response) -> ProblemError:
-        """Read an answer that is not 2xx."""
+        """Create the error from an answer that is not 2xx."""
         try:
             said = response.json()
         except ValueError:
@@ -70,7 +70,7 @@ class ProblemError(AssayError):
 
 
 class JobFailed(AssayError):
-    """A job failed or was cancelled; `code`, `title` and `detail` say why, `job` is the whole of it."""
+    """A job failed or was cancelled; `code`, `title` and `detail` say why, `job` is the whole job."""
 
     def __init__(self, job: Job) -> None:
         error: Mapping[str, Any] = job["error"] or {}
@@ -82,7 +82,7 @@ class JobFailed(AssayError):
 
 
 class StillRunning(AssayError):
-    """The time to wait is over. What was waited for goes on and can be asked for again by `id`."""
+    """The time to wait is over; the job or suite goes on and can be read by `id`."""
 
     def __init__(self, waited_for: str, status: str, seconds: float) -> None:
         super().__init__(f"{waited_for} is still {status} after {seconds:g} s; it goes on, ask again by its id")
@@ -90,11 +90,11 @@ class StillRunning(AssayError):
 
 
 class Unreachable(AssayError):
-    """No answer came: no connection, a broken one, or a service that was too slow."""
+    """No answer came: no connection, a broken connection, or a timeout."""
 
 
 class UnexpectedAnswer(AssayError):
-    """An answer came that is not the API's."""
+    """The answer is not JSON, so it is not from an agency."""
 
     def __init__(self, url: str, content_type: str) -> None:
         super().__init__(f"{url} answered {content_type}, not JSON; is it the address of an agency?")
@@ -102,7 +102,7 @@ class UnexpectedAnswer(AssayError):
 
 
 class WebhookRejected(AssayError):
-    """A notice whose signature is not right, or that is older or newer than the tolerance allows."""
+    """A notice has no valid signature, or its time is outside the tolerance."""
 
 
 def retry_after_s(response: httpx.Response) -> float | None:

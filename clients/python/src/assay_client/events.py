@@ -1,4 +1,4 @@
-"""A job's events as they happen: server-sent events, taken up again where a connection broke."""
+"""Server-sent events of a job, resumed after a broken connection."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ LAST_EVENT_ID = "Last-Event-ID"
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to a job.
+    """An event of a job.
 
     Parameters
     ----------
     id : str
-        For ``last_event_id``, to go on after it.
+        Id of the event; as ``last_event_id`` it resumes the stream after this event.
     type : str
         ``queued``, ``claimed``, ``stage``, ``progress``, ``released``, ``succeeded``, ``failed`` or ``cancelled``.
     at : str
-        When, as RFC 3339.
+        Time of the event, as RFC 3339.
     data : dict
-        What there is to say about it.
+        Fields of the event.
     """
 
     id: str
@@ -39,14 +39,14 @@ class Event:
 
 
 class EventStream:
-    """What is known of a stream between its chunks, and between its connections. Does no I/O.
+    """Parser of an event stream that keeps its state between chunks and connections. Does no I/O.
 
     Parameters
     ----------
     call : Call
-        Opens the stream.
+        Call that opens the stream.
     patience : Patience
-        How often in a row a connection may fail before it is given up.
+        Limits how often in a row the connection may fail.
     """
 
     def __init__(self, call: Call[Any], patience: Patience) -> None:
@@ -57,13 +57,13 @@ class EventStream:
 
     @property
     def call(self) -> Call[None]:
-        """The call that opens the stream, or opens it again after the last event that was read."""
+        """The call that opens the stream, or resumes it after the last event that was read."""
         self._rest, self._fields = b"", {}
         headers = {**self._call.headers, "Accept": "text/event-stream", LAST_EVENT_ID: self._last}
         return dataclasses.replace(self._call, read=as_nothing, headers=headers)
 
     def read(self, chunk: bytes) -> Iterator[Event]:
-        """Read what came; give every event that is complete.
+        """Parse a chunk and yield every complete event.
 
         The service ends lines with LF. A CR before it is dropped, and nothing else ends a line: a text
         in `data` may hold what other readers take for one (U+2028).
@@ -89,12 +89,12 @@ class EventStream:
         return Event(found.get("id", self._last or ""), found.get("event", "message"), said["at"], said["data"])
 
     def interrupted(self, failure: ProblemError | Unreachable) -> float:
-        """Seconds to wait before opening it again.
+        """Return the seconds to wait before the stream is opened again.
 
         Raises
         ------
         ProblemError, Unreachable
-            `failure` itself, where opening it again makes no sense or failed too often with nothing read.
+            `failure` itself, if it is permanent, or if too many attempts in a row have read nothing.
         """
         asked_s = failure.retry_after_s if isinstance(failure, ProblemError) else None
         pause_s = self._patience.pause_s(self._failures, asked_s) if is_passing(failure) else None
@@ -105,5 +105,5 @@ class EventStream:
 
 
 def closed_early(call: Call[Any]) -> Unreachable:
-    """Say that a stream was closed, as a service does that is restarted, before its job had ended."""
+    """Return the error for a stream that the service closed before its job had ended."""
     return Unreachable(f"{call.method} {call.path} was closed before the job had ended")

@@ -1,4 +1,4 @@
-"""What is sent again and what is not, how long is waited, and what a refusal becomes."""
+"""Retries, pauses, errors, paging and waiting."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def busy(said, status=429, after="3"):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_read_is_sent_again_when_the_service_says(ask, scripted, said, status):
+def test_a_read_is_sent_again_after_the_named_time(ask, scripted, said, status):
     scripted.answers = [busy(said, status), busy(said, status, "5"), said(body={"id": "rat_1"})]
     pauses: list[float] = []
     assert ask(scripted.url, lambda client: client.get_rating("rat_1"), pauses) == {"id": "rat_1"}
     assert pauses == [3.0, 5.0]
 
 
-def test_without_a_time_pauses_double_and_then_it_is_given_up(ask, scripted, said):
+def test_pauses_double_without_retry_after_until_retries_run_out(ask, scripted, said):
     scripted.answers = [said(503, {"code": "not-ready"}, PROBLEM)]
     pauses: list[float] = []
     with pytest.raises(ProblemError, match="not-ready"):
@@ -37,7 +37,7 @@ def test_without_a_time_pauses_double_and_then_it_is_given_up(ask, scripted, sai
     assert len(scripted.heard) == 4
 
 
-def test_a_pause_longer_than_patience_allows_is_not_made(ask, scripted, said):
+def test_a_pause_longer_than_the_longest_raises_the_refusal(ask, scripted, said):
     scripted.answers = [busy(said, after="3600")]
     pauses: list[float] = []
     with pytest.raises(ProblemError) as refused:
@@ -45,14 +45,14 @@ def test_a_pause_longer_than_patience_allows_is_not_made(ask, scripted, said):
     assert (refused.value.retry_after_s, pauses) == (3600.0, [])
 
 
-def test_a_post_without_a_key_of_its_own_is_sent_once(ask, scripted, said):
+def test_a_post_without_an_idempotency_key_is_sent_once(ask, scripted, said):
     scripted.answers = [busy(said)]
     with pytest.raises(ProblemError):
         ask(scripted.url, lambda client: client.request_rating(BODY))
     assert len(scripted.heard) == 1
 
 
-def test_a_post_with_a_key_is_sent_again_under_the_same_key(ask, scripted, said):
+def test_a_post_with_an_idempotency_key_is_sent_again_under_the_same_key(ask, scripted, said):
     scripted.answers = [busy(said), said(0), said(202, JOB)]
     job = ask(scripted.url, lambda client: client.request_rating(BODY, idempotency_key="mine"), [])
     assert job == JOB
@@ -60,21 +60,21 @@ def test_a_post_with_a_key_is_sent_again_under_the_same_key(ask, scripted, said)
     assert len({one.body for one in scripted.heard}) == 1
 
 
-def test_a_repetition_waits_for_its_first_attempt_to_be_over(ask, scripted, said):
+def test_a_retry_waits_while_the_first_attempt_runs(ask, scripted, said):
     in_flight = said(409, {"code": "idempotency-in-flight"}, {**PROBLEM, "Retry-After": "1"})
     scripted.answers = [in_flight, said(202, JOB)]
     assert ask(scripted.url, lambda client: client.request_rating(BODY, idempotency_key="mine"), []) == JOB
 
 
 @pytest.mark.parametrize("status", [400, 404, 409, 422, 500, 502])
-def test_what_will_not_pass_is_not_asked_again(ask, scripted, said, status):
+def test_permanent_refusals_are_not_retried(ask, scripted, said, status):
     scripted.answers = [said(status, {"code": "not-found"}, PROBLEM)]
     with pytest.raises(ProblemError):
         ask(scripted.url, lambda client: client.get_rating("rat_1"))
     assert len(scripted.heard) == 1
 
 
-def test_a_refusal_keeps_what_the_problem_says(ask, scripted, said):
+def test_a_problem_error_has_the_fields_of_the_problem_document(ask, scripted, said):
     problem = {
         "type": "http://127.0.0.1/problems/bad-specification", "title": "It makes no sense", "status": 422,
         "detail": "no attribute is called 'gendre'", "code": "bad-specification", "instance": "/v1/jobs",
@@ -92,33 +92,33 @@ def test_a_refusal_keeps_what_the_problem_says(ask, scripted, said):
 
 
 @pytest.mark.parametrize("body", [b"<html>bad gateway</html>", b"[]", b"\xff"])
-def test_a_refusal_that_is_no_problem_document_is_told_by_its_status(ask, scripted, said, body):
+def test_a_refusal_without_a_problem_document_is_named_by_its_status(ask, scripted, said, body):
     scripted.answers = [said(502, body, {"Content-Type": "text/html"})]
     with pytest.raises(ProblemError, match="502 http-error"):
         ask(scripted.url, lambda client: client.get_info())
 
 
-def test_an_answer_that_is_no_json_is_told_apart(ask, scripted, said):
+def test_an_answer_that_is_not_json_raises_unexpected_answer(ask, scripted, said):
     scripted.answers = [said(200, b"<html>welcome</html>", {"Content-Type": "text/html"})]
     with pytest.raises(UnexpectedAnswer, match="address of an agency"):
         ask(scripted.url, lambda client: client.get_info())
 
 
-def test_no_answer_is_told_after_trying_again(ask, scripted, said):
+def test_no_answer_raises_unreachable_after_retries(ask, scripted, said):
     scripted.answers = [said(0)]
     with pytest.raises(Unreachable, match="GET /v1/info"):
         ask(scripted.url, lambda client: client.get_info(), [], patience=Patience(retries=2))
     assert len(scripted.heard) == 3
 
 
-def test_what_no_http_request_can_hold_is_the_callers_mistake(ask, scripted, said):
+def test_a_header_with_a_line_break_raises_value_error(ask, scripted, said):
     scripted.answers = [said(202, JOB)]
     with pytest.raises(ValueError, match="cannot be sent"):
         ask(scripted.url, lambda client: client.request_rating(BODY, idempotency_key="a\nX-Other: b"))
     assert scripted.heard == []
 
 
-def test_a_rating_is_asked_for_waited_for_and_read(ask, scripted, said):
+def test_rate_requests_waits_and_returns_the_rating(ask, scripted, said):
     scripted.answers = [
         said(202, {**JOB, "status": "queued"}),
         said(200, JOB, {"Retry-After": "1"}),
@@ -152,24 +152,24 @@ def polled(answers, timeout_s=None):
     return steps, step
 
 
-def test_after_a_long_poll_it_asks_again_at_once():
+def test_a_long_poll_is_followed_by_the_next_at_once():
     assert polled([(JOB, {"Retry-After": "1"}, 30), (DONE, {}, 3)]) == (["wait=30", "wait=30"], Ended(DONE))
 
 
-def test_where_the_service_does_not_wait_the_client_does():
+def test_the_client_pauses_where_the_service_does_not_wait():
     steps, ended = polled([(JOB, {"Retry-After": "7"}, 2), (JOB, {}, 0.25), (DONE, {}, 0)])
     assert steps == ["wait=30", 5.0, "wait=30", 0.75, "wait=30"]
     assert ended == Ended(DONE)
 
 
-def test_no_poll_and_no_pause_is_longer_than_the_time_that_is_left():
+def test_polls_and_pauses_end_with_the_timeout():
     with pytest.raises(StillRunning):
         polled([(JOB, {}, 30), (JOB, {"Retry-After": "60"}, 5), (JOB, {}, 0)], timeout_s=45)
     steps, _ = polled([(JOB, {}, 30), (JOB, {"Retry-After": "60"}, 5), (DONE, {}, 0)], timeout_s=45)
     assert steps == ["wait=30", "wait=15", 10.0, "wait=0"]
 
 
-def test_a_job_without_a_rating_is_an_error_with_its_reason(ask, scripted, said):
+def test_a_failed_job_raises_with_its_reason(ask, scripted, said):
     why = {"code": "target_refused", "title": "Refused", "detail": "the secret is wrong"}
     scripted.answers = [said(202, {**JOB, "status": "failed", "error": why})]
     with pytest.raises(JobFailed, match="the secret is wrong") as failed:
@@ -177,13 +177,13 @@ def test_a_job_without_a_rating_is_an_error_with_its_reason(ask, scripted, said)
     assert (failed.value.code, failed.value.job["id"]) == ("target_refused", "job_1")
 
 
-def test_waiting_ends_when_its_time_is_over(ask, scripted, said):
+def test_waiting_ends_with_the_timeout(ask, scripted, said):
     scripted.answers = [said(200, JOB, {"Retry-After": "1"})]
     with pytest.raises(StillRunning, match="job_1 is still running"):
         ask(scripted.url, lambda client: client.wait_for_job("job_1", timeout_s=0))
 
 
-def test_a_list_is_read_to_its_end_and_the_key_stays_at_home(ask, scripted, said):
+def test_paging_follows_links_but_sends_the_key_to_the_agency_only(ask, scripted, said):
     elsewhere = {"Link": '<http://elsewhere.example/v1/jobs?limit=1&cursor=a%3D%2Bb>; rel="next"'}
     scripted.answers = [said(200, {"items": [1], "next_cursor": "a=+b"}, elsewhere), said(200, {"items": [2]})]
     assert ask(scripted.url, lambda client: client.iter_jobs(limit=1), key="assay_x") == [1, 2]
@@ -191,7 +191,7 @@ def test_a_list_is_read_to_its_end_and_the_key_stays_at_home(ask, scripted, said
     assert {one.headers["Authorization"] for one in scripted.heard} == {"Bearer assay_x"}
 
 
-def test_files_are_bytes_reports_are_text_and_removals_are_nothing(ask, scripted, said):
+def test_files_are_bytes_reports_are_text_and_deletions_are_none(ask, scripted, said):
     raw = "a,\u2028\r\n".encode()
     scripted.answers = [said(200, raw, {"Content-Type": "text/csv"})]
     assert ask(scripted.url, lambda client: client.download_evidence_csv("rat_1")) == raw
@@ -201,7 +201,7 @@ def test_files_are_bytes_reports_are_text_and_removals_are_nothing(ask, scripted
     assert ask(scripted.url, lambda client: client.remove_target("tgt_1")) is None
 
 
-def test_a_request_of_ones_own_gives_the_whole_answer(ask, scripted, said):
+def test_request_returns_the_whole_answer(ask, scripted, said):
     scripted.answers = [said(201, {"id": 1}, {"Location": "/v1/targets/1"})]
     answer = ask(scripted.url, lambda client: client.request("post", "/v1/targets", json={"name": "x"}))
     assert (answer.status_code, answer.headers["Location"], answer.json()) == (201, "/v1/targets/1", {"id": 1})

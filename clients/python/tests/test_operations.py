@@ -1,24 +1,28 @@
-"""Both clients do what the OpenAPI document says: every operation, every parameter, and nothing else."""
+"""Both clients do what openapi.json says: every operation, every parameter, and nothing else."""
 
 from __future__ import annotations
 
 import asyncio
 import builtins
+import importlib.util
 import inspect
 import json
 import keyword
 import re
 import typing
+from pathlib import Path
 
 import pytest
 
-from assay_client import AsyncClient, Client, calls, documents
-from assay_client.async_operations import AsyncOperations
+from assay_client import AsyncClient, Client, documents
+from assay_client.call import Call
 from assay_client.connection import RatingOptions
-from assay_client.operations import Operations
-from proving import make_client, openapi_document
+from assay_client.exchange import Patience, Send
+from assay_client.operations import AsyncOperations, Operations
+from assay_client.waiting import job_ended, rated, suite_ended
 
-WRITTEN = {
+ROOT = Path(__file__).resolve().parents[1]
+ARGUMENTS = {
     "idempotency-key": "idempotency_key",
     "prefer": "wait_s",
     "last-event-id": "last_event_id",
@@ -27,10 +31,8 @@ WRITTEN = {
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory):
-    place = tmp_path_factory.mktemp("openapi") / "openapi.json"
-    openapi_document.main(str(place))
-    return json.loads(place.read_text())
+def document():
+    return json.loads((ROOT / "openapi.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +44,28 @@ def described(document):
     }
 
 
+class Calls(Operations):
+    """Operations that return the call itself."""
+
+    def _send(self, call):
+        return call
+
+    _pages = _events = _send
+
+
+class AsyncCalls(AsyncOperations):
+    async def _send(self, call):
+        return call
+
+    def _pages(self, call):
+        return call
+
+    _events = _pages
+
+
 def python_name(parameter) -> str:
     if parameter["in"] == "header":
-        return WRITTEN[parameter["name"].lower()]
+        return ARGUMENTS[parameter["name"].lower()]
     name = parameter["name"]
     return f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
 
@@ -53,10 +74,13 @@ def public(kind) -> set[str]:
     return {name for name in vars(kind) if not name.startswith("_")}
 
 
-def test_the_modules_that_the_api_decides_are_up_to_date():
-    for name, source in make_client.made().items():
-        kept = (make_client.PLACE / name).read_text(encoding="utf-8")
-        assert kept == source, f"assay_client/{name} is not what the API says: run python -m proving.make_client"
+def test_generated_modules_are_up_to_date():
+    spec = importlib.util.spec_from_file_location("build_operations", ROOT / "build_operations.py")
+    generator = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generator)
+    for name, source in generator.modules(json.loads((ROOT / "openapi.json").read_text("utf-8"))).items():
+        installed = Path(documents.__file__).with_name(name).read_text("utf-8")
+        assert installed == source, f"{name} is not generated from openapi.json as it is now: run `make client`"
 
 
 def test_every_operation_has_a_method_and_every_method_has_an_operation(described):
@@ -71,7 +95,7 @@ def test_every_operation_has_a_method_and_every_method_has_an_operation(describe
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
-def test_every_method_takes_what_its_operation_takes(described, kind):
+def test_every_method_takes_the_parameters_of_its_operation(described, kind):
     for name, (_, _, one) in described.items():
         taken = dict(inspect.signature(getattr(kind, name)).parameters)
         del taken["self"]
@@ -81,7 +105,14 @@ def test_every_method_takes_what_its_operation_takes(described, kind):
         assert {each: taken[each].default is inspect.Parameter.empty for each in taken} == wanted, name
 
 
-def test_every_call_sends_each_argument_where_its_operation_wants_it(described):
+def test_both_clients_have_the_same_signatures():
+    for name in public(Operations):
+        signature = str(inspect.signature(getattr(Operations, name))).replace("-> 'Iterator[", "-> 'AsyncIterator[")
+        assert str(inspect.signature(getattr(AsyncOperations, name))) == signature
+
+
+@pytest.mark.parametrize("kind", [Calls, AsyncCalls])
+def test_every_method_sends_each_argument_where_its_operation_expects_it(described, kind):
     for name, (method, path, one) in described.items():
         parameters = {python_name(each): each for each in one.get("parameters", ())}
         given = {python: 7 if python == "wait_s" else f"<{python}>" for python in parameters}
@@ -89,7 +120,8 @@ def test_every_call_sends_each_argument_where_its_operation_wants_it(described):
         more = (
             {"body": {"a": 1}} if "application/json" in body else {"content": b"a", "content_type": "b"} if body else {}
         )
-        call = getattr(calls, name)(**given, **more)
+        call = getattr(kind(), name)(**given, **more)
+        call = call if isinstance(call, Call) else asyncio.run(call)
         assert call.method == method
         assert call.path == re.sub(r"\{(\w+)\}", r"%3C\1%3E", path)
         sent = {
@@ -107,19 +139,48 @@ def test_every_call_sends_each_argument_where_its_operation_wants_it(described):
         assert (call.json, call.content) == (more.get("body"), more.get("content")), name
 
 
-def test_every_shape_has_the_fields_of_its_schema(document):
+def test_an_iterator_sends_the_call_of_its_list(described):
+    for name in public(Operations):
+        if name.startswith("iter_"):
+            named = name.replace("iter_", "list_", 1)
+            listed = named if named in described else name.removeprefix("iter_")
+            path = described[listed][1]
+            given = {one: f"<{one}>" for one in re.findall(r"\{(\w+)\}", path)}
+            required = [each for each in described[listed][2]["parameters"] if each.get("required")]
+            given |= {python_name(each): f"<{python_name(each)}>" for each in required}
+            assert getattr(Calls(), name)(**given, limit=3) == getattr(Calls(), listed)(**given, limit=3)
+
+
+def test_waiting_sends_the_calls_that_the_api_describes():
+    def first(flow) -> tuple[object, ...]:
+        step = next(flow)
+        assert isinstance(step, Send)
+        return (step.call.method, step.call.path, {k: v for k, v in step.call.headers.items() if v}, step.call.json)
+
+    def described(call) -> tuple[object, ...]:
+        return (call.method, call.path, {k: v for k, v in call.headers.items() if v}, call.json)
+
+    calls, patience, body = Calls(), Patience(), {"target": {}, "experiment": {}}
+    assert first(job_ended("job_1", None, patience, lambda: 0.0)) == described(calls.get_job("job_1", wait_s=30))
+    assert first(suite_ended("ste_1", None, patience, lambda: 0.0)) == described(calls.get_suite("ste_1", wait_s=30))
+    assert first(rated(body, "key", None, patience, lambda: 0.0)) == described(
+        calls.request_rating(body, idempotency_key="key")
+    )
+
+
+def test_every_type_has_the_fields_of_its_schema(document):
     by_python = documents.__dict__
     rating = document["components"]["schemas"]["RatingView"]
     assert set(by_python["Rating"].__annotations__) == set(rating["properties"])
     assert by_python["Rating"].__required_keys__ >= {"id", "letter", "declared"}
-    shapes = [one for one in vars(documents).values() if typing.is_typeddict(one)]
+    types = [one for one in vars(documents).values() if typing.is_typeddict(one)]
     objects = [one for one in document["components"]["schemas"].values() if "properties" in one]
-    assert len(shapes) == len(objects)
-    for one in shapes:
+    assert len(types) == len(objects)
+    for one in types:
         typing.get_type_hints(one)  # every name in it is defined
 
 
-def test_what_rate_takes_beside_target_and_experiment_is_what_a_request_has():
+def test_the_options_of_rate_are_the_other_fields_of_a_request():
     hints = typing.get_type_hints(documents.RatingRequest, include_extras=False)
     del hints["target"], hints["experiment"]
     assert typing.get_type_hints(RatingOptions) == hints
@@ -128,21 +189,26 @@ def test_what_rate_takes_beside_target_and_experiment_is_what_a_request_has():
 @pytest.mark.parametrize("bad", ["", ".", ".."])
 def test_an_id_that_would_name_another_resource_is_refused(bad):
     with pytest.raises(ValueError, match="names no resource"):
-        calls.get_rating(bad)
+        Calls().get_rating(bad)
 
 
 def test_an_id_stays_one_segment_whatever_is_in_it():
-    assert calls.get_rating("../keys?a=b#c").path == "/v1/ratings/..%2Fkeys%3Fa%3Db%23c"
+    assert Calls().get_rating("../keys?a=b#c").path == "/v1/ratings/..%2Fkeys%3Fa%3Db%23c"
 
 
 @pytest.mark.parametrize("bad", ["127.0.0.1:8000", "localhost", "ftp://x", "http://", ""])
-def test_an_address_that_is_none_is_refused_at_once(bad):
+def test_a_malformed_address_is_refused_at_once(bad):
     with pytest.raises(ValueError, match="looks like http"):
         Client(bad)
 
 
+def test_an_address_that_cannot_be_parsed_is_refused_at_once():
+    with pytest.raises(ValueError, match="is not an address: Invalid port"):
+        Client("http://127.0.0.1:port")
+
+
 @pytest.mark.parametrize("bad", ["", " ", "assay_a\nX-Other: b", "schlüssel"])
-def test_a_key_that_is_none_is_refused_and_not_shown(bad):
+def test_a_malformed_key_is_refused_and_not_shown(bad):
     with pytest.raises(ValueError, match="one line of visible") as refused:
         Client("http://127.0.0.1:1", bad)
     assert not bad.strip() or bad not in str(refused.value)

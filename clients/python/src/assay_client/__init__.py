@@ -1,8 +1,8 @@
-"""Assay from Python: a client of the agency's REST API, with nothing but httpx beneath it.
+"""A Python client for the REST API of Assay, the bias-rating agency for AI services.
 
-`Client` waits for each answer, `AsyncClient` is awaited; both have a method for every operation. What
-travels is described in `documents`, what can go wrong in `errors`. `verify_webhook` checks a notice.
-``python -m assay_client gate`` holds a deployment to a rating.
+`Client` waits for each answer, `AsyncClient` is awaited; both have a method for every operation. The types of
+requests and answers are in `documents`, the errors in `errors`. `verify_webhook` checks a notice.
+``python -m assay_client gate`` passes or fails a deployment by a rating.
 """
 
 from assay_client.async_client import AsyncClient

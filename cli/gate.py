@@ -1,0 +1,1 @@
+../clients/python/src/assay_client/gate.py

@@ -1,0 +1,352 @@
+"""Generate the client's types and methods from ``openapi.json``.
+
+hatchling runs this file whenever it builds or installs the client. `documents.py` gets a `TypedDict` for
+each schema, `operations.py` a method for each operation, once for `Client` and once for `AsyncClient`. Run
+``python clients/python/build_operations.py`` to write them without an installation.
+"""
+
+import builtins
+import json
+import keyword
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+Schema = Mapping[str, Any]
+
+SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+PREFIX = "#/components/schemas/"
+LINE = 120
+COMMENT = 104
+HEADERS = {
+    "idempotency-key": ("Idempotency-Key", "idempotency_key", "str", "{}"),
+    "prefer": ("Prefer", "wait_s", "int", "wait({})"),
+    "last-event-id": ("Last-Event-ID", "last_event_id", "str", "{}"),
+    "if-match": ("If-Match", "if_match", "str", "{}"),
+}
+"""Request headers: their name, and the name, type and expression of the argument that sets them."""
+
+READERS = {"str": "as_text", "bytes": "as_bytes", "None": "as_nothing", "Event": "as_nothing"}
+FILES = frozenset({"application/jsonl", "text/csv", "image/png"})
+GENERATED = "Generated from openapi.json by build_operations.py; do not edit."
+
+
+# ----------------------------------------------------------------------------- types
+class Schemas:
+    """Python types for the schemas of an OpenAPI document: one `TypedDict` for each object.
+
+    A `TypedDict` is the JSON itself with a declared shape: nothing is converted or lost, and fields that a
+    later version of the service adds are there.
+
+    Parameters
+    ----------
+    schemas : mapping
+        ``components.schemas`` of the document.
+    """
+
+    def __init__(self, schemas: Mapping[str, Schema]) -> None:
+        self._schemas = schemas
+        full = {name: _python_name(name) for name in schemas}
+        short = {name: python.removesuffix("View") for name, python in full.items()}
+        ambiguous = {one for one in short.values() if list(short.values()).count(one) > 1}
+        self._names = {name: full[name] if short[name] in ambiguous else short[name] for name in schemas}
+        if len(set(self._names.values())) < len(schemas):
+            raise ValueError("two schemas would have the same name in Python; rename one of them")
+        self._unions: dict[str, str] = {}
+
+    def type_of(self, schema: Schema, union: str | None = None) -> str:
+        """Return the Python type of a schema; a union of several objects is named `union`."""
+        if "$ref" in schema:
+            return self._names[schema["$ref"].removeprefix(PREFIX)]
+        if "const" in schema:
+            return f"Literal[{_literal(schema['const'])}]"
+        if "enum" in schema:
+            return f"Literal[{', '.join(map(_literal, schema['enum']))}]"
+        for several in ("anyOf", "oneOf"):
+            if several in schema:
+                return self._union([self.type_of(one) for one in schema[several]], union)
+        kind = schema.get("type", "")
+        if kind == "array":
+            # JSON has no tuples: `prefixItems` are read as a list too
+            items = schema.get("prefixItems", [schema.get("items", {})])
+            return f"list[{' | '.join(dict.fromkeys(map(self.type_of, items)))}]"
+        if kind == "object":
+            values = schema.get("additionalProperties")
+            return f"dict[str, {self.type_of(values) if isinstance(values, Mapping) else 'Any'}]"
+        return SCALARS.get(kind, "Any")
+
+    def item_of(self, schema: Schema) -> str:
+        """Return the Python type of the items of a page."""
+        page = self._schemas[schema["$ref"].removeprefix(PREFIX)] if "$ref" in schema else schema
+        return self.type_of(page["properties"]["items"]["items"])
+
+    def module(self) -> str:
+        """Return the source of `documents.py`."""
+        head = (
+            f'"""Types of the JSON in every request and answer.\n\n{GENERATED}\n"""\n\n'
+            "from __future__ import annotations\n\n"
+            "from typing import Any, Literal, NotRequired, TypeAlias, TypedDict\n"
+        )
+        classes = "".join(map(self._class, sorted(self._schemas, key=self._names.__getitem__)))  # fills self._unions
+        unions = "".join(f"\n{name}: TypeAlias = {types}\n" for name, types in sorted(self._unions.items()))
+        return head + classes + unions
+
+    def used_in(self, source: str) -> list[str]:
+        """Return the names of `documents.py` that `source` contains."""
+        return sorted({*self._names.values(), *self._unions} & set(re.findall(r"\w+", source)))
+
+    def _class(self, name: str) -> str:
+        schema, python = self._schemas[name], self._names[name]
+        if "properties" not in schema:
+            return f"\n{python}: TypeAlias = {self.type_of(schema)}\n"
+        required = set(schema.get("required", ()))
+        lines = [
+            f"\n\nclass {python}(TypedDict):",
+            f'    """{_summary(schema.get("description", ""), "A document.")}"""\n',
+        ]
+        for field, value in schema["properties"].items():
+            type_ = self.type_of(value, python + "".join(part.title() for part in field.split("_")))
+            lines += [f"    # {line}" for line in textwrap.wrap(value.get("description", ""), COMMENT)]
+            lines += [f"    {field}: {type_ if field in required else f'NotRequired[{type_}]'}"]
+        return "\n".join([*lines, ""])
+
+    def _union(self, types: list[str], name: str | None) -> str:
+        constants = [one.removeprefix("Literal[").removesuffix("]") for one in types if one.startswith("Literal[")]
+        others = [one for one in types if not one.startswith("Literal[")]
+        union = " | ".join(dict.fromkeys([*([f"Literal[{', '.join(constants)}]"] if constants else []), *others]))
+        if name is None or "None" in types or not all(one in self._names.values() for one in types):
+            return union
+        self._unions[name] = union
+        return name
+
+
+def _python_name(schema: str) -> str:
+    """Shorten a name that FastAPI qualified by its module: ``service__schemas__log__EntryView`` is ``LogEntryView``."""
+    *modules, last = schema.split("__")
+    return (modules[-1].title() if modules else "") + re.sub(r"\W", "", last)
+
+
+def _literal(value: object) -> str:
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def _summary(text: str, otherwise: str) -> str:
+    """Return the first sentence of a description, shortened to one line."""
+    first = " ".join(text.partition("\n\n")[0].split()).replace("\\", "").replace('"', "'")
+    sentence = re.split(r"(?<=[.!?]) (?=[A-Z])", first)[0] or otherwise
+    return textwrap.shorten(sentence if sentence[-1] in ".!?" else f"{sentence}.", COMMENT, placeholder=" …")
+
+
+# ----------------------------------------------------------------------------- operations
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a method: its name in the API, its name and type in Python, and its place in the request."""
+
+    place: str
+    api_name: str
+    name: str
+    type: str
+    required: bool
+    expression: str
+    description: str
+
+    def declaration(self) -> str:
+        """Return the argument as a signature has it."""
+        return f"{self.name}: {self.type}" if self.required else f"{self.name}: {self.type} | None = None"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation of the API, as a method of both clients."""
+
+    method: str
+    path: str
+    name: str
+    arguments: tuple[Argument, ...]
+    result: str
+    item: str | None
+    description: str
+
+    def write(self, *, awaited: bool) -> str:
+        """Return the source of its method, and of the iterator over a paged list."""
+        iterator, define, send = ("AsyncIterator", "async def", "await self._send") if awaited else SYNC
+        if self.result == "Event":
+            return self._method(self.name, "def", f"{iterator}[Event]", "self._events", self._docstring())
+        source = self._method(self.name, define, self.result, send, self._docstring())
+        if self.item:
+            name, docstring = f"iter_{self.name.removeprefix('list_')}", f"Iterate over all pages of `{self.name}`."
+            source += self._method(name, "def", f"{iterator}[{self.item}]", "self._pages", docstring)
+        return source
+
+    def _method(self, name: str, define: str, result: str, send: str, docstring: str) -> str:
+        required = [one.declaration() for one in self.arguments if one.required]
+        optional = [one.declaration() for one in self.arguments if not one.required]
+        signature = ["self", *required, *(["*", *optional] if optional else [])]
+        call = "Call" if self.result in READERS else f"Call[{self.result}]"
+        return (
+            f"{_wrapped(f'    {define} {name}(', signature, f') -> {result}:')}\n"
+            f"{textwrap.indent(f'{chr(34) * 3}{docstring}{chr(34) * 3}', ' ' * 8)}\n"
+            f"{_wrapped(f'        return {send}({call}(', self._call(), '))')}\n\n"
+        )
+
+    def _call(self) -> list[str]:
+        """Return the arguments of the `Call` that describes the request."""
+        path = self.path
+        for one in self._at("path"):
+            path = path.replace(f"{{{one.api_name}}}", f"{{segment({one.name})}}")
+        call = [f'"{self.method}"', f'{"f" if path != self.path else ""}"{path}"', READERS.get(self.result, "as_json")]
+        for place, name in (("query", "query"), ("header", "headers")):
+            if fields := self._at(place):
+                call.append(f"{name}={{{', '.join(f'{_literal(one.api_name)}: {one.expression}' for one in fields)}}}")
+        return call + [f"{one.place}={one.name}" for one in self.arguments if one.place in {"json", "content"}]
+
+    def _at(self, place: str) -> list[Argument]:
+        return [one for one in self.arguments if one.place == place]
+
+    def _docstring(self) -> str:
+        first, *rest = self.description.split("\n\n")
+        summary, first = _summary(first, f"{self.method} {self.path}."), " ".join(first.split())
+        rest = [first.removeprefix(summary) if first.startswith(summary) else first, *rest]
+        text = "\n\n".join([summary, *(textwrap.fill(" ".join(one.split()), COMMENT) for one in rest if one)])
+        described = [one for one in self.arguments if one.description and one.place in {"query", "header"}]
+        lines = ["", "Parameters", "----------"] if described else []
+        for one in described:
+            lines += [f"{one.name} : {one.type}{'' if one.required else ', optional'}"]
+            lines += textwrap.wrap(one.description, COMMENT - 4, initial_indent="    ", subsequent_indent="    ")
+        return "\n".join([text, *lines, ""]) if lines or "\n" in text else text
+
+
+SYNC = ("Iterator", "def", "self._send")
+
+
+def operations(document: Schema, schemas: Schemas) -> Iterator[Operation]:
+    """Read every operation of an OpenAPI document, in its order."""
+    order = ["path", "content", "json", "query", "header"]
+    for path, item in document["paths"].items():
+        for method, one in item.items():
+            arguments = [*_parameters(path, one, schemas), *_body(one, schemas)]
+            arguments.sort(key=lambda each: (not each.required, order.index(each.place)))
+            result, schema = _result(one, schemas)
+            yield Operation(
+                method=method.upper(),
+                path=path,
+                name=re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", one["operationId"]).lower(),
+                arguments=tuple(arguments),
+                result=result,
+                item=schemas.item_of(schema) if any(each.api_name == "cursor" for each in arguments) else None,
+                description=one.get("description") or f"{one['summary']}.",
+            )
+
+
+def _parameters(path: str, operation: Schema, schemas: Schemas) -> list[Argument]:
+    inside = re.findall(r"\{(\w+)\}", path)
+    found = []
+    for one in operation.get("parameters", ()):
+        place, name, schema = one["in"], one["name"], one["schema"]
+        description = one.get("description") or schema.get("description", "")
+        if place == "header":
+            api_name, python, type_, expression = HEADERS[name.lower()]  # a new header needs a decision: a KeyError
+            if python == "wait_s":
+                description = "Seconds that the service may hold its answer back until this has ended, at most 30."
+        else:
+            api_name, python = name, f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
+            type_, expression = schemas.type_of(schema).removesuffix(" | None"), "{}"
+        required = bool(one.get("required"))
+        found.append(Argument(place, api_name, python, type_, required, expression.format(python), description))
+    return sorted(found, key=lambda one: inside.index(one.api_name) if one.place == "path" else len(inside))
+
+
+def _body(operation: Schema, schemas: Schemas) -> Iterator[Argument]:
+    content = operation.get("requestBody", {}).get("content", {})
+    if "application/json" in content:
+        type_ = schemas.type_of(content["application/json"]["schema"])
+        yield Argument("json", "body", "body", type_, True, "body", "")
+    elif content:
+        types = f"Literal[{', '.join(map(_literal, content))}]"
+        yield Argument("content", "content", "content", "bytes", True, "content", "")
+        yield Argument("header", "Content-Type", "content_type", types, True, "content_type", "Media type of the file.")
+
+
+def _result(operation: Schema, schemas: Schemas) -> tuple[str, Schema]:
+    """Return the Python type of the result, and its schema."""
+    for status, answer in operation["responses"].items():
+        for media, one in answer.get("content", {}).items() if status.startswith("2") else ():
+            if media == "text/event-stream":
+                return "Event", {}
+            if media.endswith("json"):
+                return schemas.type_of(one["schema"]), one["schema"]
+            return ("bytes" if media in FILES else "str"), {}
+    return "None", {}
+
+
+def _operations_module(found: Sequence[Operation], schemas: Schemas) -> str:
+    body = "".join(_class(found, awaited=awaited) for awaited in (False, True))
+    return (
+        f'"""A method for every operation of the API, synchronous and asynchronous.\n\n{GENERATED}\n"""\n\n'
+        "from __future__ import annotations\n\n"
+        "from abc import ABC, abstractmethod\n"
+        "from collections.abc import AsyncIterator, Iterator\n"
+        "from typing import Any, Literal, TypeVar\n\n"
+        "from assay_client.call import Call, as_bytes, as_json, as_nothing, as_text, segment, wait\n"
+        f"{_wrapped('from assay_client.documents import (', schemas.used_in(body), ')')}\n"
+        'from assay_client.events import Event\n\nT = TypeVar("T")\n'
+    ) + body
+
+
+def _class(found: Sequence[Operation], *, awaited: bool) -> str:
+    name, iterator, define = ("AsyncOperations", "AsyncIterator", "async def") if awaited else ("Operations", *SYNC[:2])
+    head = (
+        f"\n\nclass {name}(ABC):\n"
+        '    """The operations of the API; a client decides how a call is sent."""\n\n'
+        f"    @abstractmethod\n    {define} _send(self, call: Call[T]) -> T:\n"
+        '        """Send a call and return its result."""\n\n'
+        f"    @abstractmethod\n    def _pages(self, call: Call[Any]) -> {iterator}[Any]:\n"
+        '        """Iterate over the items of all pages."""\n\n'
+        f"    @abstractmethod\n    def _events(self, call: Call[Any]) -> {iterator}[Event]:\n"
+        '        """Iterate over the events of a stream, across connections."""\n\n'
+    )
+    return (head + "".join(one.write(awaited=awaited) for one in found)).rstrip() + "\n"
+
+
+def _wrapped(before: str, parts: Sequence[str], after: str) -> str:
+    """Join `parts` on one line, or one part a line if that would be too long."""
+    line = f"{before}{', '.join(parts)}{after}"
+    if len(line) <= LINE:
+        return line
+    indent = " " * (len(before) - len(before.lstrip()))
+    return f"{before}\n" + "".join(f"{indent}    {one},\n" for one in parts) + f"{indent}{after}"
+
+
+# ----------------------------------------------------------------------------- the build
+def modules(document: Schema) -> dict[str, str]:
+    """Return the source of every generated module, by file name."""
+    schemas = Schemas(document["components"]["schemas"])
+    documents = schemas.module()  # first: it names the unions that operations refer to
+    return {
+        "documents.py": documents,
+        "operations.py": _operations_module(list(operations(document, schemas)), schemas),
+    }
+
+
+def write_modules(root: Path) -> None:
+    """Write the generated modules of the distribution at `root`."""
+    document = json.loads((root / "openapi.json").read_text(encoding="utf-8"))
+    for name, source in modules(document).items():
+        (root / "src" / "assay_client" / name).write_text(source, encoding="utf-8")
+
+
+class GenerateModules(BuildHookInterface):  # type: ignore[type-arg]  # its parameters differ between versions
+    """A hatchling build hook that writes the generated modules before they are packed."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Write the modules into the source tree."""
+        write_modules(Path(self.root))
+
+
+if __name__ == "__main__":
+    write_modules(Path(__file__).parent)
