@@ -129,7 +129,7 @@ class OneHop:
             confidence=self.confidence,
             delta=self.delta,
             aggregation=self.aggregation,
-            detail={"adjusted": adjust(components)},
+            detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
         )
 
     def _test(self) -> TwoStepTest:

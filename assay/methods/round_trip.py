@@ -159,7 +159,7 @@ class RoundTrip:
             confidence=self.confidence,
             delta=self.delta,
             aggregation=self.aggregation,
-            detail={"adjusted": adjust(components)},
+            detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
         )
 
     def _test(self) -> TwoStepTest:

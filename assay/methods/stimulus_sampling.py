@@ -312,5 +312,3 @@ def _hopeless(seen: object, heard: Heard) -> bool:
     if heard.counts.unasked:
         return True
     return isinstance(seen, Reason) and seen.code not in {"never-yes", "constant-answers"}
-
-
