@@ -45,7 +45,7 @@ from workers.pacing import Breaker, Budget, Patience
 from workers.rerate import rerate_evidence
 from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
-from workers.targets.capability import Capability, one_by_one
+from workers.targets.capability import Calls, Capability, one_by_one
 from workers.targets.chain import CHAIN
 from workers.targets.examine_image_classifier import examine_image_classifier, looks_for
 from workers.targets.examine_language_model import examine_language_model
@@ -305,12 +305,12 @@ async def _examine(
             await lane.wait_for_turn()
 
         if target.kind is Kind.TRANSLATOR:
-            return await examine_translator(adapter, pairs, turn=turn)
+            return await examine_translator(adapter, pairs, Calls(turn=turn))
         if target.kind is Kind.LANGUAGE_MODEL:
-            return await examine_language_model(adapter, asked, turn=turn)
+            return await examine_language_model(adapter, asked, Calls(turn=turn))
         if target.kind is Kind.IMAGE_CLASSIFIER:
-            return await examine_image_classifier(adapter, looks_for(target, asked), turn=turn)
-        return await examine_predictor(adapter, samples_for(target, asked), turn=turn)
+            return await examine_image_classifier(adapter, looks_for(target, asked), Calls(turn=turn))
+        return await examine_predictor(adapter, samples_for(target, asked), Calls(turn=turn))
 
 
 def _egress(workplace: Workplace, job: Job) -> Egress:
