@@ -15,7 +15,7 @@ from annotated_types import Ge, Le
 
 from assay.bounds import check_bounds
 from assay.catalog.articles import indefinite
-from assay.catalog.visuals import VisualWords
+from assay.catalog.stereotypes import VisualWords
 from assay.experiment import BUDGET
 from assay.model import Draw, Probe, Reply
 from assay.pictures import DIGEST, Picture, sort

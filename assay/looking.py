@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from string import Formatter
 from typing import Any, Literal
 
+from assay.catalog.stereotypes import VisualWords
 from assay.catalog.terms import any_of, folded
-from assay.catalog.visuals import VisualWords
 from assay.errors import SpecificationError
 from assay.experiment import BUDGET
 from assay.model import Look, Probe, Reply

@@ -14,9 +14,8 @@ from typing import Annotated, ClassVar
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import check_bounds
-from assay.catalog.stereotypes import Role
+from assay.catalog.stereotypes import Role, VisualWords
 from assay.catalog.terms import folded
-from assay.catalog.visuals import VisualWords
 from assay.errors import SpecificationError
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")

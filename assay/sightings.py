@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.catalog.stereotypes import Role
-from assay.catalog.visuals import VisualWords
+from assay.catalog.stereotypes import Role, VisualWords
 from assay.judgement import told
 from assay.looking import Seen, Tally
 from assay.model import Interval

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from assay.catalog.shipped import stereotype_words
+from assay.catalog.shipped import shipped_words
+from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, SpecificationError
 from assay.methods import StereotypeScore
 from assay.methods.stereotype_score import MOST_PAIRS
@@ -64,4 +65,4 @@ def _about_its_words(method: StereotypeScore, corpus: StoredCorpus) -> Stereotyp
 
 def _usual(attribute: str) -> tuple[object, ...]:
     """Give the words that an experiment has where it says nothing but its attribute."""
-    return (stereotype_words(None, attribute or "gender"),)
+    return (shipped_words(StereotypeWords, None, attribute or "gender"),)

@@ -17,7 +17,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.bounds import check_bounds
-from assay.catalog.shipped import is_shipped, specifications, stereotype_words
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords
 from assay.declaration import refuse_repeats
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
@@ -132,7 +132,7 @@ class StereotypeScore:
     def _shipped(self) -> tuple[StereotypeWords, ...] | None:
         if not all(map(is_shipped, self.named)):
             return None
-        return tuple(stereotype_words(name, self.attribute or "gender") for name in self.named or (None,))
+        return tuple(shipped_words(StereotypeWords, name, self.attribute or "gender") for name in self.named or (None,))
 
     def _refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
         """Refuse sentences of which none is of use; where some are not, they are counted and the others asked."""

@@ -17,8 +17,8 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.bounds import check_bounds
-from assay.catalog.shipped import is_shipped, specifications, visual_words
-from assay.catalog.visuals import VisualWords
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
+from assay.catalog.stereotypes import VisualWords
 from assay.declaration import refuse_repeats
 from assay.drawing import Drawing, draw_pictures
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
@@ -148,7 +148,7 @@ class VisualStereotype:
     def _shipped(self) -> tuple[VisualWords, ...] | None:
         if not all(map(is_shipped, self.named)):
             return None
-        return tuple(visual_words(name, self.attribute or "gender") for name in self.named or (None,))
+        return tuple(shipped_words(VisualWords, name, self.attribute or "gender") for name in self.named or (None,))
 
     def _refuse_useless(self, words: Sequence[VisualWords]) -> None:
         """Refuse pictures of which none is of use; where some are not, they are counted and the others shown."""

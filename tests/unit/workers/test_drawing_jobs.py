@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.catalog.visuals import VisualWords
+from assay.catalog.stereotypes import VisualWords
 from assay.certificate import digest_of
 from assay.drawing import Drawing, draw_prompt
 from assay.methods import VisualStereotype
