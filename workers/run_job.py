@@ -32,7 +32,7 @@ from store.jobs import Claim, Job, LedgerEntry
 from store.ratings import NewRating
 from store.specification import dump_method, parse_method
 from store.targets import StoredTarget
-from workers import drawing, writing
+from workers import authored, writing
 from workers.challenge import look_for_token
 from workers.driver import Answered, Called, Driver, TargetResting, TargetUnavailable
 from workers.egress import Egress
@@ -452,8 +452,7 @@ class StoreLedger:
 def _finish(workplace: Workplace, claim: Claim, method: AnyMethod, document: dict[str, Any]) -> None:
     """Store the rating, what was written for it, the job's end and its notices together, or none of them."""
     job = claim.job
-    gleaned = writing.glean(workplace.database, job, method)
-    drawn = drawing.glean_drawn(workplace.database, job, method)
+    made = authored.collect(workplace.database, job, method)
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
@@ -470,5 +469,4 @@ def _finish(workplace: Workplace, claim: Claim, method: AnyMethod, document: dic
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating, ("job.succeeded",))
-        writing.keep_gleaned(connection, job, gleaned)
-        drawing.keep_drawn(connection, job, drawn)
+        authored.keep(connection, job, made)
