@@ -47,10 +47,10 @@ from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.capability import Calls, Capability, one_by_one
 from workers.targets.chain import CHAIN
-from workers.targets.examine_image_classifier import examine_image_classifier, looks_for
-from workers.targets.examine_language_model import examine_language_model
-from workers.targets.examine_predictor import examine_predictor
-from workers.targets.examine_translator import examine_translator
+from workers.targets.examine_image_classifier import ImageExamination, looks_for
+from workers.targets.examine_language_model import ModelExamination
+from workers.targets.examine_predictor import PredictorExamination
+from workers.targets.examine_translator import TranslatorExamination
 from workers.targets.openai_images import SKETCH, OpenAIImages
 from workers.targets.roles import AUTHOR, Roles, hosts_of
 from workers.targets.samples import samples_for
@@ -305,12 +305,12 @@ async def _examine(
             await lane.wait_for_turn()
 
         if target.kind is Kind.TRANSLATOR:
-            return await examine_translator(adapter, pairs, Calls(turn=turn))
+            return await TranslatorExamination(adapter, pairs, Calls(turn=turn)).run()
         if target.kind is Kind.LANGUAGE_MODEL:
-            return await examine_language_model(adapter, asked, Calls(turn=turn))
+            return await ModelExamination(adapter, asked, Calls(turn=turn)).run()
         if target.kind is Kind.IMAGE_CLASSIFIER:
-            return await examine_image_classifier(adapter, looks_for(target, asked), Calls(turn=turn))
-        return await examine_predictor(adapter, samples_for(target, asked), Calls(turn=turn))
+            return await ImageExamination(adapter, looks_for(target, asked), Calls(turn=turn)).run()
+        return await PredictorExamination(adapter, samples_for(target, asked), Calls(turn=turn)).run()
 
 
 def _egress(workplace: Workplace, job: Job) -> Egress:

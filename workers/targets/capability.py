@@ -1,7 +1,7 @@
 """What has to be known before a target is rated: can it do what the experiment relies on.
 
 A handful of calls. What could falsify a rating makes the target unfit; what is merely worth knowing
-becomes a note. What is looked at depends on the kind: `examine_translator`, `examine_predictor`.
+becomes a note. What is looked at depends on the kind: `workers.targets.examination` and its subclasses.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ ONE_BY_ONE = {
 """Why questions do not share a call."""
 
 
-class Examination:
+class Examination(ABC):
     """Base class of the examinations.
 
     Parameters
@@ -34,6 +35,16 @@ class Examination:
     calls : Calls
         Makes the calls, and counts them.
     """
+
+    @abstractmethod
+    async def run(self) -> Capability:
+        """Examine the target.
+
+        Raises
+        ------
+        TargetUnfit
+            If a rating would not be worth its name.
+        """
 
     def __init__(self, adapter: Adapter, calls: Calls) -> None:
         self._adapter, self._calls = adapter, calls

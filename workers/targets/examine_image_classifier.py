@@ -53,30 +53,20 @@ def looks_for(target: Target, asked: Sequence[Ask] = ()) -> tuple[Look, ...]:
     return tuple(Look(image, labels, QUESTION) for image in sample_images())
 
 
-async def examine_image_classifier(adapter: Adapter, looks: Sequence[Look], calls: Calls) -> Capability:
-    """Examine an image classifier in four to six calls.
+class ImageExamination(Examination):
+    """Examination of an image classifier, in four to six calls.
 
     A service that takes none of the images is not rated, nor one that takes none of the experiment's, nor one that
     scores other labels than it is asked about.
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
+    adapter, calls
+        As of `Examination`.
     looks : sequence of Look
         Questions to try it with, of one form (`looks_for`).
-    calls : Calls
-        Makes the calls.
-
-    Raises
-    ------
-    TargetUnfit
-        If a rating would not be worth its name.
     """
-    return await _ImageExamination(adapter, looks, calls).run()
 
-
-class _ImageExamination(Examination):
     def __init__(self, adapter: Adapter, looks: Sequence[Look], calls: Calls) -> None:
         if not looks:
             raise ValueError("an examination needs a question")
@@ -84,6 +74,7 @@ class _ImageExamination(Examination):
         self._looks = looks
 
     async def run(self) -> Capability:
+        """Examine the target."""
         replies = {ask: await self._one(ask) for ask in self._looks}
         self._check_failures(replies)
         answers = {ask: reply.value for ask, reply in replies.items() if reply.failure is None}

@@ -56,8 +56,8 @@ PARTICULAR = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
 """Failures of one question that another may not have."""
 
 
-async def examine_language_model(adapter: Adapter, asked: Sequence[Ask], calls: Calls) -> Capability:
-    """Examine a language model in about ten calls, or an author in one, or a few where that brings nothing.
+class ModelExamination(Examination):
+    """Examination of a language model in about ten calls, or of an author in one, or a few where that brings nothing.
 
     Every rung is tried; the best that works (or the one the experiment asks for) is asked several
     questions alone, one of them twice, and then all in one call. A model that answers on no rung is
@@ -66,32 +66,25 @@ async def examine_language_model(adapter: Adapter, asked: Sequence[Ask], calls: 
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
+    adapter, calls
+        As of `Examination`.
     asked : sequence of Ask
         What the experiment asks first. Where this is to write or to draw, the target is its author, and has only
         to answer at all; where there is nothing, it is tried with questions of ours.
-    calls : Calls
-        Makes the calls.
-
-    Raises
-    ------
-    TargetUnfit
-        If a rating would not be worth its name.
     """
-    examination = _ModelExamination(adapter, asked, calls)
-    if asked and all(isinstance(ask, AUTHORED) for ask in asked):
-        return await examination.of_author()
-    return await examination.of_model()
 
-
-class _ModelExamination(Examination):
     def __init__(self, adapter: Adapter, asked: Sequence[Ask], calls: Calls) -> None:
         super().__init__(adapter, calls)
         self._asked = {kind: [ask for ask in asked if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
         self._passing: CallFailed | None = None
 
-    async def of_author(self) -> Capability:
+    async def run(self) -> Capability:
+        """Examine the target."""
+        if any(self._asked[kind] for kind in AUTHORED) and not any(self._asked[kind] for kind in RUNGS):
+            return await self._of_author()
+        return await self._of_model()
+
+    async def _of_author(self) -> Capability:
         """See whether anything is written, or drawn, at all; one prompt that is declined says nothing about others."""
         lost: Failure | None = None
         for ask in self._prompts():
@@ -112,7 +105,7 @@ class _ModelExamination(Examination):
         different = {text_of(ask): ask for ask in reversed(asked)}  # the first of each
         return list(dict.fromkeys([*reversed(different.values()), *asked]))[:MOST_COMPARED]
 
-    async def of_model(self) -> Capability:
+    async def _of_model(self) -> Capability:
         """Try every rung, and look closely at the one that will be used."""
         works: dict[type[Ask], tuple[Ask, Reply]] = {}
         lost: dict[type[Ask], Failure] = {}

@@ -24,8 +24,8 @@ NOT_KNOWN = "missing-word"
 """Failure of a word an embedding does not have: how many are missing is the experiment's to judge."""
 
 
-async def examine_predictor(adapter: Adapter, samples: Samples, calls: Calls) -> Capability:
-    """Examine a classifier, regressor or embedder in about seven calls.
+class PredictorExamination(Examination):
+    """Examination of a classifier, regressor or embedder, in about seven calls.
 
     A service whose answers to several questions come in another number or order is not rated, nor is
     one whose vectors differ in length or not at all, or whose labels change. Where the order could
@@ -33,22 +33,12 @@ async def examine_predictor(adapter: Adapter, samples: Samples, calls: Calls) ->
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
+    adapter, calls
+        As of `Examination`.
     samples : Samples
         Questions to try it with.
-    calls : Calls
-        Makes the calls.
-
-    Raises
-    ------
-    TargetUnfit
-        If a rating would not be worth its name.
     """
-    return await _PredictorExamination(adapter, samples, calls).run()
 
-
-class _PredictorExamination(Examination):
     def __init__(self, adapter: Adapter, samples: Samples, calls: Calls) -> None:
         super().__init__(adapter, calls)
         self._questions = spread(samples.questions, adapter, MOST_ASKED)
@@ -57,6 +47,7 @@ class _PredictorExamination(Examination):
         self._hint = HINT if samples.ours else ""
 
     async def run(self) -> Capability:
+        """Examine the target."""
         alone = await self._alone()
         asked, returned = next(iter(alone.items()), (self._questions[0], None))
         deterministic = order_kept = None

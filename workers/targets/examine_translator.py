@@ -28,30 +28,20 @@ _NUMBER = re.compile(r"\d+")
 Pair = tuple[str, str]
 
 
-async def examine_translator(adapter: Adapter, pairs: Sequence[Pair], calls: Calls) -> Capability:
-    """Examine a translator in about six calls.
+class TranslatorExamination(Examination):
+    """Examination of a translator, in about six calls.
 
     A service whose answers to several texts come in another number or order is not rated. Where
     that could not be seen, the result's `adapter` sends texts one by one, which is always safe.
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
+    adapter, calls
+        As of `Examination`.
     pairs : sequence of (source, target)
         What the experiment will ask for; the first is examined, and its way back if it is there.
-    calls : Calls
-        Makes the calls.
-
-    Raises
-    ------
-    TargetUnfit
-        If a rating would not be worth its name.
     """
-    return await _TranslatorExamination(adapter, pairs, calls).run()
 
-
-class _TranslatorExamination(Examination):
     def __init__(self, adapter: Adapter, pairs: Sequence[Pair], calls: Calls) -> None:
         if not pairs:
             raise ValueError("an examination needs a pair of languages")
@@ -59,6 +49,7 @@ class _TranslatorExamination(Examination):
         self._pairs = tuple(pairs)
 
     async def run(self) -> Capability:
+        """Examine the target."""
         await self._check_languages()
         asked = sentence(0)
         returned = await self._first(asked)

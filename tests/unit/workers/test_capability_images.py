@@ -28,7 +28,7 @@ from workers.run_job import run_job
 from workers.targets import Target
 from workers.targets.adapter import group_of
 from workers.targets.capability import Calls, TargetUnfit
-from workers.targets.examine_image_classifier import examine_image_classifier, looks_for
+from workers.targets.examine_image_classifier import ImageExamination, looks_for
 from workers.targets.sample_images import QUESTION, SHAPES, sample_images
 from workers.workplace import Workplace
 
@@ -78,7 +78,7 @@ def examine(service: Service, looks=OURS):
         pass
 
     clock = itertools.count().__next__
-    return asyncio.run(examine_image_classifier(service, looks, Calls(clock, sleep)))
+    return asyncio.run(ImageExamination(service, looks, Calls(clock, sleep)).run())
 
 
 def unfit(say, looks=OURS) -> TargetUnfit:
