@@ -15,10 +15,10 @@ from annotated_types import Ge, Le
 
 from assay.bounds import check_bounds
 from assay.catalog.articles import indefinite
-from assay.catalog.visuals import VisualWords
-from assay.experiment import BUDGET
+from assay.catalog.stereotypes import VisualWords
 from assay.model import Draw, Probe, Reply
 from assay.pictures import DIGEST, Picture, sort
+from assay.term_items import AuthorCounts
 
 BATCH = 100
 """Pictures asked for at once."""
@@ -63,32 +63,19 @@ class Drawing:
 
 
 @dataclass
-class Drawn:
-    """What an author made.
+class Drawn(AuthorCounts):
+    """What an author drew, and the counts; pictures are refused as ``same-picture`` or ``no-picture``.
 
     Attributes
     ----------
     pictures : list of Picture
         The new ones that are of use. The id of each is the unit of its probe.
-    wanted, asked : int
-        Pictures that were lacking, and prompts sent.
     images : set of str
         Digests of everything that came back.
-    refused : Counter of str
-        Pictures that are of no use, by reason: ``same-picture`` (it is there already) or ``no-picture``.
-    failed : Counter of str
-        Prompts that brought no picture, by the failure's code.
-    unasked : int
-        Prompts that the budget did not allow.
     """
 
     pictures: list[Picture] = field(default_factory=list)
-    wanted: int = 0
-    asked: int = 0
     images: set[str] = field(default_factory=set)
-    refused: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    unasked: int = 0
 
     @property
     def alike(self) -> bool:
@@ -138,7 +125,7 @@ def draw_pictures(
     Drawn
         Nothing is asked of an author where nothing is lacking.
     """
-    there = sort(kept, words).pictures
+    there = sort(kept, words).items
     known, have = {one.image for one in there}, Counter(one.term for one in there)
     drawn = Drawn(wanted=sum(max(0, per_term - have[term]) for term in words.roles))
     numbers: Counter[str] = Counter()
@@ -179,14 +166,8 @@ def image_of(value: Any) -> str | None:
 
 def _take(drawn: Drawn, known: set[str], term: str, unit: str, reply: Reply) -> bool:
     """Keep a picture that is of use; count what is not. Says whether it was."""
-    if reply.failure is not None:
-        if reply.failure.code == BUDGET:
-            drawn.unasked += 1
-        else:
-            drawn.asked += 1
-            drawn.failed[reply.failure.code] += 1
+    if not drawn.answered(reply):
         return False
-    drawn.asked += 1
     image = image_of(reply.value)
     if image is None:
         drawn.refused["no-picture"] += 1

@@ -8,25 +8,21 @@ names neither label.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Literal
 
+from assay.answer_tally import AnswerTally
+from assay.catalog.stereotypes import VisualWords
 from assay.catalog.terms import any_of, folded
-from assay.catalog.visuals import VisualWords
 from assay.errors import SpecificationError
-from assay.experiment import BUDGET
 from assay.model import Look, Probe, Reply
 from assay.pictures import Shown
 from assay.statistics.stereotype import TIE, TIED_WITHIN
 
 QUESTION = "Which of these fits the picture best: {labels}?"
 """What services that answer questions are asked; ``{labels}`` stands for both of them."""
-
-UNREADABLE = frozenset({"unknown-label", "no-choice"})
-"""Failures of a service that answered, but with nothing that could be used."""
 
 ORDER_WITHIN = 0.01
 """Difference of probabilities that is not one of order: a tenth of the usual tolerance, and services round."""
@@ -65,59 +61,29 @@ class Seen:
 
 
 @dataclass
-class Tally:
+class PictureTally(AnswerTally[Shown, Seen]):
     """What became of the questions about pictures.
 
     Attributes
     ----------
-    seen : dict of Shown to Seen
-        The pictures with an answer that could be read.
-    asked : int
-        Pictures that were asked about, whatever came back.
     in_both_orders, changed : int
-        Those that were shown with the labels in both orders, and those of them whose answers differed.
-    usable, unasked : int
-        Answers that could be used; questions the budget did not allow.
-    failed_why, unusable_why : Counter of str
-        Failed calls, and answers of no use, by reason.
+        Pictures that were shown with the labels in both orders, and those of them whose answers differed.
     """
 
-    seen: dict[Shown, Seen] = field(default_factory=dict)
-    asked: int = 0
     in_both_orders: int = 0
     changed: int = 0
-    usable: int = 0
-    unasked: int = 0
-    failed_why: Counter[str] = field(default_factory=Counter)
-    unusable_why: Counter[str] = field(default_factory=Counter)
 
     def take(self, picture: Shown, replies: Sequence[Reply], reader: Reader) -> None:
         """Count the replies about one picture, and read them together."""
-        short = [reply for reply in replies if reply.failure is not None and reply.failure.code == BUDGET]
-        self.unasked += len(short)
-        if short:
-            return
-        self.asked += 1
-        read = [self._read(reply, reader) for reply in replies]
-        seen = [one for one in read if one is not None]
-        if len(seen) < len(replies):
+        read = [None if reply.failure else reader.read(reply.value) for reply in replies]
+        seen = [one for one in read if isinstance(one, Seen)]
+        allowed = self.count(replies, (one if isinstance(one, str) else None for one in read))
+        if not allowed or len(seen) < len(replies):
             return
         if len(seen) > 1:
             self.in_both_orders += 1
             self.changed += differ(*seen)
-        self.seen[picture] = together(seen)
-
-    def _read(self, reply: Reply, reader: Reader) -> Seen | None:
-        if reply.failure is not None:
-            why = self.unusable_why if reply.failure.code in UNREADABLE else self.failed_why
-            why[reply.failure.code] += 1
-            return None
-        found = reader.read(reply.value)
-        if isinstance(found, str):
-            self.unusable_why[found] += 1
-            return None
-        self.usable += 1
-        return found
+        self.results[picture] = together(seen)
 
 
 # ---------------------------------------------------------------------------- asking
@@ -125,7 +91,7 @@ def ask_pictures(
     pictures: Sequence[Shown],
     words: VisualWords,
     question: str,
-    tally: Tally,
+    tally: PictureTally,
     place: str,
     *,
     first: int = 0,
@@ -141,7 +107,7 @@ def ask_pictures(
         The labels.
     question : str
         What services that answer questions are asked.
-    tally : Tally
+    tally : PictureTally
         Takes what comes back.
     place : str
         Begins the unit of every probe.

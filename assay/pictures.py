@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import check_bounds
-from assay.catalog.stereotypes import Role
+from assay.catalog.stereotypes import Role, VisualWords
 from assay.catalog.terms import folded
-from assay.catalog.visuals import VisualWords
 from assay.errors import SpecificationError
+from assay.term_items import Sorted
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 """How images are named."""
@@ -78,25 +78,12 @@ class Shown:
     id: str = ""
 
 
-@dataclass(frozen=True)
-class Sorted:
-    """Pictures that are of use, and what the others lack.
+def sort(pictures: Iterable[Picture], words: VisualWords) -> Sorted[Shown]:
+    """Find the term of each picture; count those that are of no use by reason.
 
-    Attributes
-    ----------
-    pictures : tuple of Shown
-        In their order, each image once.
-    refused : mapping of str to int
-        Pictures that are of no use, by reason: ``other-term`` (the specification has no such term) or
-        ``same-picture`` (the image is there already).
+    The reasons are ``other-term`` (the specification has no such term) and ``same-picture`` (the image is there
+    already).
     """
-
-    pictures: tuple[Shown, ...]
-    refused: Mapping[str, int]
-
-
-def sort(pictures: Iterable[Picture], words: VisualWords) -> Sorted:
-    """Find the term of each picture; count those that are of no use by reason."""
     terms = {folded(term): (term, role) for term, role in words.roles.items()}
     shown: dict[str, Shown] = {}
     refused: Counter[str] = Counter()
@@ -109,12 +96,3 @@ def sort(pictures: Iterable[Picture], words: VisualWords) -> Sorted:
         else:
             shown[picture.image] = Shown(picture.image, *found, picture.source, picture.id)
     return Sorted(tuple(shown.values()), dict(refused))
-
-
-def in_turns(pictures: Iterable[Shown]) -> list[list[Shown]]:
-    """Put pictures into rounds: in each, every term that has one left gives one, so any beginning treats them alike."""
-    of_term: dict[str, list[Shown]] = {}
-    for picture in pictures:
-        of_term.setdefault(picture.term, []).append(picture)
-    most = max(map(len, of_term.values()), default=0)
-    return [[queue[turn] for queue in of_term.values() if turn < len(queue)] for turn in range(most)]

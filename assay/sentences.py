@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -23,6 +23,7 @@ from assay.catalog.articles import indefinite
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.catalog.tables import read_table
 from assay.catalog.terms import any_of, folded, marks, spelt
+from assay.term_items import Sorted
 
 LONGEST = 1000
 """Characters of a sentence."""
@@ -99,22 +100,6 @@ class Pair:
     id: str = ""
 
 
-@dataclass(frozen=True)
-class Sorted:
-    """Sentences that are of use, as pairs, and what the others lack.
-
-    Attributes
-    ----------
-    pairs : tuple of Pair
-        In the sentences' order, each once.
-    refused : mapping of str to int
-        Sentences that are of no use, by reason.
-    """
-
-    pairs: tuple[Pair, ...]
-    refused: Mapping[str, int]
-
-
 def check(sentence: Sentence, words: StereotypeWords) -> str | None:
     """Say why a sentence is of no use, or ``None`` if it is.
 
@@ -135,7 +120,7 @@ def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
     return _reader(words).read(sentence)
 
 
-def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted:
+def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
     """Make pairs of sentences; count those that are of no use, and repetitions, by reason."""
     pairs: dict[tuple[str, str], Pair] = {}
     refused: Counter[str] = Counter()
@@ -143,31 +128,9 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted:
         found = read(sentence, words)
         if isinstance(found, str):
             refused[found] += 1
-        elif (texts := (found.first, found.second)) in pairs:
+        elif pairs.setdefault((found.first, found.second), found) is not found:
             refused["repeated"] += 1
-        else:
-            pairs[texts] = found
     return Sorted(tuple(pairs.values()), dict(refused))
-
-
-def in_turns(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Put pairs into rounds: in each, every term that has one left gives one.
-
-    So any beginning treats terms alike, and within a term the pairs of group terms take turns.
-    """
-    of_term: dict[str, dict[int, list[Pair]]] = {}
-    for pair in pairs:
-        of_term.setdefault(pair.term, {}).setdefault(pair.groups, []).append(pair)
-    queues = [list(_alternating(list(by_groups.values()))) for by_groups in of_term.values()]
-    most = max(map(len, queues), default=0)
-    return [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(most)]
-
-
-def _alternating(lists: Sequence[Sequence[Pair]]) -> Iterator[Pair]:
-    for turn in range(max(map(len, lists), default=0)):
-        for one in lists:
-            if turn < len(one):
-                yield one[turn]
 
 
 # ---------------------------------------------------------------------------- reading

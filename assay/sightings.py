@@ -1,27 +1,27 @@
-"""What a service saw in the pictures of a specification, as scores and tables (METHODS section 8)."""
+"""Scores of what an image classifier sees in the pictures of a specification (METHODS section 8)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.catalog.stereotypes import Role
-from assay.catalog.visuals import VisualWords
+from assay.catalog.stereotypes import LISTS, Role, VisualWords
 from assay.component import result_or_why
-from assay.looking import Seen, Tally
-from assay.model import Interval
+from assay.errors import ZeroVariance
+from assay.looking import PictureTally, Seen
+from assay.model import Interval, Reason
 from assay.pictures import Shown
-from assay.preferences import ROLES, pooled
 from assay.statistics.beta_binomial import SharesPosterior
 from assay.statistics.intervals import interval_of
-from assay.statistics.stereotype import StereotypeScore, TermScore, fit_terms
+from assay.statistics.stereotype import TIE, StereotypeScore, fit_terms
 from assay.statistics.visual_stereotype import (
     ImagesPosterior,
+    ImageTerm,
     VisualScore,
     fit_images,
     score_images,
@@ -30,6 +30,8 @@ from assay.statistics.visual_stereotype import (
     tied_label,
     tied_probability,
 )
+from assay.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
+from assay.vectors import ENOUGH
 
 Floats = NDArray[np.float64]
 
@@ -41,51 +43,53 @@ Fit = SharesPosterior | ImagesPosterior
 LONGEST_SHOWN = 200
 """Characters of an answer that a table shows."""
 
+IMAGE_CODES = frozenset({"image-gone", "not-an-image", "damaged-image", "image-too-large", "moving-image"})
+"""Failures of a question whose picture could not be shown."""
+
 
 @dataclass
-class Sightings:
+class Sightings(TermScores[VisualWords, PictureTally, Fit]):
     """What a service saw in the pictures of one specification.
 
     Attributes
     ----------
-    words : VisualWords
-        The specification.
     answers : str
         ``auto``: probabilities where every answer has them, else labels; or ``labels``.
-    tally : Tally
-        What came back.
-    sources : dict
-        What is told of where the pictures come from.
-    looks : list of dict
-        What each look came to.
     """
 
-    words: VisualWords
-    answers: Literal["auto", "labels"]
-    tally: Tally = field(default_factory=Tally)
-    sources: dict[str, Any] = field(default_factory=dict)
-    looks: list[dict[str, Any]] = field(default_factory=list)
+    tally: PictureTally = field(default_factory=PictureTally)
+    answers: Literal["auto", "labels"] = "auto"
+
+    items: ClassVar[str] = "images"
+    codes: ClassVar[Mapping[Outcome, str]] = {
+        "first-side": "sees-a-label",
+        "neither": "sees-neither",
+        "stereotypes": "sees-stereotypes",
+        "anti-stereotypes": "sees-anti-stereotypes",
+    }
 
     @property
     def scale(self) -> Scale:
         """What scores are of: one answer in words is enough for labels."""
-        seen = self.tally.seen.values()
+        seen = self.tally.results.values()
         scored = self.answers == "auto" and bool(seen) and all(one.share is not None for one in seen)
         return "probabilities" if scored else "labels"
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:
-        """Say how well the score of some lists is known: by the hierarchy for labels, by terms for probabilities.
-
-        Raises
-        ------
-        EvidenceError
-            If what is there does not allow it.
-        """
+        """Fit the score of some lists: by the hierarchy for labels, by terms for probabilities."""
         by_image, terms = self.towards(*roles)
-        if self.scale == "probabilities":
+        if self.scale == "labels":
+            return fit_terms(score_labels(by_image, terms, self.words.name).by_term)
+        try:
             return fit_images(by_image, terms)
-        return fit_terms(score_labels(by_image, terms, self.words.name).by_term)
+        except ZeroVariance as error:
+            # other lists may differ: this is no service that does not look
+            raise ZeroVariance(f"{', '.join(LISTS[role] for role in roles)}: {error}") from error
+
+    def tied_terms(self) -> tuple[ImageTerm, ...]:
+        """Return the scores of the terms that are tied to a label."""
+        return score_images(*self.towards(*TIED)).by_term
 
     def towards(self, *roles: Role) -> tuple[Floats, list[str]]:
         """Give each picture of some lists its score, and its term.
@@ -102,52 +106,79 @@ class Sightings:
 
     def of(self, *roles: Role) -> list[tuple[Shown, Seen]]:
         """Give the pictures of some lists with what was seen in them."""
-        return [(picture, one) for picture, one in self.tally.seen.items() if picture.role in roles]
+        return [(picture, one) for picture, one in self.tally.results.items() if picture.role in roles]
 
-    def coverage(self) -> dict[Role, dict[str, Any]]:
-        """Count for each list which of its terms have a picture with an answer."""
-        found = {picture.term for picture in self.tally.seen}
-        return {
-            role: {
-                "words": len(terms),
-                "found": sum(term in found for term in terms),
-                "missing": [term for term in terms if term not in found],
-            }
-            for role in ROLES
-            if (terms := self.words.terms(role))
-        }
+    # ------------------------------------------------------------------------ reasons
+    def lost_reason(self, lost: int) -> Reason:
+        """Explain by the commonest failure."""
+        tally = self.tally
+        why = tally.failed_why + tally.unusable_why
+        facts = {"share": lost / tally.asked, "lost": lost, "pictures": tally.asked, "why": dict(why)}
+        most = max(why, key=lambda code: why[code])
+        if most == "unknown-label":
+            return self.reason("unknown-label", {**facts, "labels": list(self.words.labels)})
+        if most in IMAGE_CODES:
+            return self.reason("pictures-gone", facts)
+        failing = tally.failed_why.total() >= tally.unusable_why.total()
+        return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
+
+    def undecided_reasons(self) -> list[Reason]:
+        """Find a service that does not look: no picture decided, or all of them with the same probability."""
+        seen = self.tally.results
+        if self.scale == "probabilities":
+            first, *others = {one.share for one in seen.values()}
+            facts = {"label": self.words.first, "score": first, "pictures": len(seen)}
+            return [] if others else [self.reason("constant-answers", facts)]
+        every = [role for role in ROLES if self.words.terms(role)]
+        lists = [role for role in every if all(one.label == TIE for _, one in self.of(role))]
+        undecided: dict[str, Any] = {"pictures": len(seen), "named": dict(self.names())}
+        if len(lists) < len(every):
+            undecided["lists"] = [LISTS[role] for role in lists]
+        return [self.reason("no-picture-decided", undecided)] if lists else []
+
+    def author_reasons(self) -> list[Reason]:
+        """Explain missing terms by an author that failed, or drew one picture again and again."""
+        drawing = self.sources.get("drawing")
+        if not drawing or not drawing["wanted"] or drawing["drawn"] >= ENOUGH * drawing["wanted"]:
+            return []
+        facts = {name: drawing[name] for name in ("wanted", "drawn", "asked", "different")}
+        if drawing["alike"]:
+            return [self.reason("author-images-alike", facts)]
+        why = Counter(drawing["failed"]) + Counter(drawing["refused"])
+        return [self.reason("author-did-not-draw", {**facts, "why": dict(why)})]
+
+    def asked_how(self) -> list[Reason]:
+        """State what the scores are of."""
+        seen, names = self.tally.results, self.names()
+        if not seen:
+            return []
+        facts = {"pictures": len(seen), "ties": len(seen) - names["first"] - names["second"], "named": dict(names)}
+        return [self.reason(f"seen-by-{self.scale}", facts)]
 
     # ------------------------------------------------------------------------ what is told
     def names(self) -> Counter[str]:
         """Count what answers named."""
-        return Counter(one.names for one in self.tally.seen.values())
+        return Counter(one.names for one in self.tally.results.values())
 
-    def told(self) -> dict[str, Any]:
-        """Tell what was asked, what came back, and what was seen in every picture."""
+    def tables(self) -> dict[str, Any]:
+        """Return how many pictures were asked about and seen, what was named, and a row for each."""
         tally, scale = self.tally, self.scale
         return {
-            "sides": {"first": self.words.first, "second": self.words.second},
-            "scale": scale if tally.seen else None,
-            "coverage": {ROLES[role]: one for role, one in self.coverage().items()},
-            "failed_why": dict(tally.failed_why),
-            "unusable_why": dict(tally.unusable_why),
-            "unasked": tally.unasked,
+            "scale": scale if tally.results else None,
             "images_asked": tally.asked,
-            "images_seen": len(tally.seen),
+            "images_seen": len(tally.results),
             "named": dict(self.names()),
             "orders": {"both": tally.in_both_orders, "changed": tally.changed},
-            "looks": list(self.looks),
-            **self.sources,
-            "images": [_row(picture, one, scale) for picture, one in tally.seen.items()],
+            "images": [_row(picture, one, scale) for picture, one in tally.results.items()],
         }
 
-    def beside(self, fits: Mapping[Role, Fit], rng: np.random.Generator) -> dict[str, Any]:
-        """Give P4's score and what stands beside it, by list and by term."""
+    def analyses(self, fits: Mapping[Role, Fit], rng: np.random.Generator) -> dict[str, Any]:
+        """Return P4's score and what stands beside it, by list and by term."""
         lists, terms = {}, []
         for role, fit in fits.items():
-            lists[ROLES[role]] = {**self.summary(role), "posterior": asdict(_overall(fit, rng))}
-            terms += [{**row, "list": ROLES[role]} for row in self._terms(role, fit, rng)]
-        tied: tuple[Role, ...] = tuple(role for role in fits if role != "neutral")
+            lists[LISTS[role]] = {**self.summary(role), "posterior": asdict(_overall(fit, rng))}
+            terms += [{**row, "list": LISTS[role]} for row in self._terms(role, fit, rng)]
+        tied = [role for role in fits if role in TIED]
         score = {
             **self.summary(*tied),
             "posterior": result_or_why(lambda: asdict(_overall(self.fit(*tied), rng))),
@@ -166,8 +197,8 @@ class Sightings:
         }
         if self.scale == "probabilities":
             return one
-        counted: StereotypeScore = score_labels(by_image, terms, self.words.name)
-        return {**one, "ties": counted.ties, "pooled": asdict(pooled(counted))}
+        labels: StereotypeScore = score_labels(by_image, terms, self.words.name)
+        return {**one, "ties": labels.ties, "pooled": asdict(pooled(labels))}
 
     def _terms(self, role: Role, fit: Fit, rng: np.random.Generator) -> list[dict[str, Any]]:
         by_image, terms = self.towards(role)
@@ -177,8 +208,11 @@ class Sightings:
                 {**asdict(one), "posterior": _interval(by_image[of == one.term])}
                 for one in score_images(by_image, terms).by_term
             ]
-        counted = score_labels(by_image, terms, self.words.name).by_term
-        return [{**_counted(one), "posterior": asdict(at)} for one, at in zip(counted, fit.shares(rng), strict=True)]
+        by_term = score_labels(by_image, terms, self.words.name).by_term
+        return [
+            {**counted(one, "images"), "posterior": asdict(at)}
+            for one, at in zip(by_term, fit.shares(rng), strict=True)
+        ]
 
 
 def _overall(fit: Fit, rng: np.random.Generator) -> Interval:
@@ -191,17 +225,6 @@ def _interval(by_image: Floats) -> dict[str, Any] | None:
     return None if found is None else asdict(found)
 
 
-def _counted(term: TermScore) -> dict[str, Any]:
-    return {
-        "term": term.term,
-        "score": term.score,
-        "images": term.pairs,
-        "stereotyped": term.stereotyped,
-        "anti_stereotyped": term.anti_stereotyped,
-        "ties": term.ties,
-    }
-
-
 def _row(picture: Shown, one: Seen, scale: Scale) -> dict[str, Any]:
     """Write a picture down, a row of the table that can be exported."""
     first = one.label if scale == "labels" or one.share is None else one.share
@@ -209,7 +232,7 @@ def _row(picture: Shown, one: Seen, scale: Scale) -> dict[str, Any]:
         "id": picture.id,
         "image": picture.image,
         "term": picture.term,
-        "list": ROLES[picture.role],
+        "list": LISTS[picture.role],
         "first_score": one.share,
         "says": None if one.text is None else one.text[:LONGEST_SHOWN],
         "names": one.names,
@@ -233,9 +256,8 @@ def model_score(measured: Sequence[Sightings]) -> dict[str, Any]:
     """
 
     def scored() -> dict[str, Any]:
-        tied: tuple[Role, ...] = ("first", "second")
-        some = [one for one in measured if any(picture.role != "neutral" for picture in one.tally.seen)]
-        rows = [(one, *one.towards(*tied)) for one in some]
+        some = [one for one in measured if any(picture.role in TIED for picture in one.tally.results)]
+        rows = [(one, *one.towards(*TIED)) for one in some]
         by_image = np.concatenate([scores for _, scores, _ in rows]) if rows else np.zeros(0)
         terms = [f"{one.words.name}/{term}" for one, _, of in rows for term in of]
         whole = score_images(by_image, terms)

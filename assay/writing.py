@@ -16,9 +16,9 @@ from annotated_types import Ge, Le
 
 from assay.bounds import check_bounds
 from assay.catalog.stereotypes import StereotypeWords
-from assay.experiment import BUDGET
 from assay.model import Probe, Reply, Write
 from assay.sentences import LONGEST, Sentence, read
+from assay.term_items import AuthorCounts
 
 BATCH = 200
 """Sentences asked for at once."""
@@ -76,31 +76,18 @@ class Writing:
 
 
 @dataclass
-class Written:
-    """What an author made.
+class Written(AuthorCounts):
+    """What an author wrote, and the counts.
 
     Attributes
     ----------
     sentences : list of Sentence
         The new ones that are of use. The id of each is the unit of its probe.
-    wanted, asked : int
-        Sentences that were lacking, and prompts sent.
-    refused : Counter of str
-        Texts that are of no use, by reason.
-    failed : Counter of str
-        Prompts that brought no text, by the failure's code.
-    unasked : int
-        Prompts that the budget did not allow.
     examples : list of dict
         Some refused texts, each with its reason.
     """
 
     sentences: list[Sentence] = field(default_factory=list)
-    wanted: int = 0
-    asked: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    unasked: int = 0
     examples: list[dict[str, str]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -229,14 +216,8 @@ def _lacking(words: StereotypeWords, have: Mapping[str, int], per_term: int, rng
 
 def _take(written: Written, words: StereotypeWords, known: set[str], slot: _Wanted, probe: Probe, reply: Reply) -> bool:
     """Keep a sentence that is of use; count what is not. Says whether it was."""
-    if reply.failure is not None:
-        if reply.failure.code == BUDGET:
-            written.unasked += 1
-        else:
-            written.asked += 1
-            written.failed[reply.failure.code] += 1
+    if not written.answered(reply):
         return False
-    written.asked += 1
     text = _cleaned(reply.value)
     why = _unreadable(text)
     if why is None:

@@ -26,7 +26,8 @@ from types import MappingProxyType
 import numpy as np
 
 from assay.catalog import occupations
-from assay.catalog.shipped import association_words, choice_words
+from assay.catalog.choices import AssociationWords, ChoiceWords
+from assay.catalog.shipped import shipped_words
 from assay.experiment import generator
 from assay.model import Letter
 from demo.predictors import Embedder, Floats, above
@@ -81,8 +82,11 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
 @cache
 def cues() -> Mapping[str, tuple[str, int]]:
     """Give for each word of a gendered pair the pair, by its woman's word, and its side: 1 for women, -1 for men."""
-    words = association_words("p2-gender", "gender").protected
-    pairs = [*choice_words("gender-occupations", "gender").cues, *zip(words["woman"], words["man"], strict=True)]
+    words = shipped_words(AssociationWords, "p2-gender", "gender").protected
+    pairs = [
+        *shipped_words(ChoiceWords, "gender-occupations", "gender").cues,
+        *zip(words["woman"], words["man"], strict=True),
+    ]
     sides: dict[str, tuple[str, int]] = {}
     for woman, man in pairs:
         pair = sides.get(man, sides.get(woman, (woman, 1)))[0]
@@ -95,7 +99,7 @@ def shares() -> Mapping[str, float]:
     """Give the share of women for each concept of which one is known or, for P2's stereotypes, supposed."""
     supposed = {
         word: STEREOTYPED[group]
-        for group, words in association_words("p2-gender", "gender").attributes.items()
+        for group, words in shipped_words(AssociationWords, "p2-gender", "gender").attributes.items()
         for word in words
     }
     counted = {one.name: one.share_women for one in occupations() if one.share_women is not None}

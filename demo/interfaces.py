@@ -17,7 +17,7 @@ from demo import language_interfaces, picture_interfaces
 from demo.language import LanguageModel
 from demo.pictures import Viewer
 from demo.predictors import Embedder, Predictor, Row, RowClassifier, RowRegressor, TextScorer
-from demo.protocol import BadOrder
+from demo.protocol import BadOrder, model_name, not_spoken, required
 
 Interface = Callable[[Predictor, Mapping[str, Any]], Any]
 
@@ -39,10 +39,8 @@ def embeddings(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     OpenAI's own service knows every text.
     """
     if not isinstance(one, Embedder):
-        raise _not_spoken(one, "openai-embeddings")
-    model, given = _required(body, "model"), _required(body, "input")
-    if not isinstance(model, str) or not model:
-        raise BadOrder("'model' must be a name")
+        raise not_spoken(one, "openai-embeddings")
+    model, given = model_name(body), required(body, "input")
     form = body.get("encoding_format") or "float"
     if form not in {"float", "base64"}:
         raise BadOrder(f"'encoding_format' must be float or base64, not {form!r:.100}")
@@ -70,8 +68,8 @@ def inference(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
 def classes(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
     """Answer a text classification: the likeliest labels first, as many as ``top_k`` says; all by default."""
     if not isinstance(one, TextScorer):
-        raise _not_spoken(one, "hf-inference")
-    given = _required(body, "inputs")
+        raise not_spoken(one, "hf-inference")
+    given = required(body, "inputs")
     parameters = body.get("parameters") or {}
     top_k = parameters.get("top_k") if isinstance(parameters, dict) else 0
     if top_k is not None and (type(top_k) is not int or top_k < 1):
@@ -103,7 +101,7 @@ def invocations(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(one, RowClassifier):
         table = one.probabilities(_records(one.columns, rows)).tolist()
         return {"predictions": [dict(zip(one.labels, row, strict=True)) for row in table]}
-    raise _not_spoken(one, "mlflow")
+    raise not_spoken(one, "mlflow")
 
 
 def _rows(form: str, said: Any) -> list[Any]:
@@ -152,11 +150,11 @@ def _records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
 def infer(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v2/models/{model}/infer``: records as a tensor for each column, of shape [n] or [n, 1]."""
     if not isinstance(one, RowRegressor | RowClassifier):
-        raise _not_spoken(one, "kserve")
-    tensors = _required(body, "inputs")
+        raise not_spoken(one, "kserve")
+    tensors = required(body, "inputs")
     if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
         raise BadOrder("'inputs' must be an array of tensors")
-    columns = {str(_required(tensor, "name")): _flat(_required(tensor, "data")) for tensor in tensors}
+    columns = {str(required(tensor, "name")): _flat(required(tensor, "data")) for tensor in tensors}
     rows = _records(one.columns, _bounded(_by_rows(columns), "inputs"))
     if isinstance(one, RowRegressor):
         data, shape = list(one.numbers(rows)), [len(rows)]
@@ -195,12 +193,6 @@ INTERFACES: Mapping[str, Interface] = MappingProxyType(
 """By path; all are asked with POST."""
 
 
-def _required(fields: Mapping[str, Any], name: str) -> Any:
-    if name not in fields:
-        raise BadOrder(f"{name!r} is missing")
-    return fields[name]
-
-
 def _texts(given: Any, name: str) -> list[str]:
     """Read one text, or several."""
     texts = _bounded(given if isinstance(given, list) else [given], name)
@@ -213,7 +205,3 @@ def _bounded(given: Any, name: str) -> list[Any]:
     if not isinstance(given, list) or not 0 < len(given) <= MOST_INPUTS:
         raise BadOrder(f"{name!r} must hold 1 to {MOST_INPUTS:,} texts or records")
     return given
-
-
-def _not_spoken(one: Predictor, protocol: str) -> BadOrder:
-    return BadOrder(f"{one.name} does not speak {protocol} but {' and '.join(one.protocols)}", 404)

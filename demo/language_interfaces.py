@@ -14,7 +14,7 @@ from typing import Any
 
 from demo.language import REFUSAL, LanguageModel, Token
 from demo.predictors import Predictor
-from demo.protocol import BadOrder
+from demo.protocol import BadOrder, model_name, not_spoken, required
 
 MOST_PROMPTS = 1000
 """Prompts of one request."""
@@ -76,7 +76,7 @@ def options_in(prompt: str) -> tuple[str, ...]:
 def completions(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v1/completions``: one prompt or several, with their own tokens where ``echo`` asks for them."""
     model = _speaking(one, "openai-completions")
-    name = _name(body)
+    name = model_name(body)
     prompts = _prompts(body)
     echo, likely, most = body.get("echo") or False, body.get("logprobs"), body.get("max_tokens", 16)
     if type(echo) is not bool or not (likely is None or type(likely) is int) or type(most) is not int or most < 0:
@@ -135,7 +135,7 @@ def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int)
 def chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v1/chat/completions``: what the last message of the user asks for."""
     model = _speaking(one, "openai-chat")
-    name = _name(body)
+    name = model_name(body)
     _refuse_stream(body, default=False)
     answer = say(model, _last_said(body), _number(body.get("seed")))
     told = _first_of_chat(answer, body.get("top_logprobs") or 0) if body.get("logprobs") else None
@@ -162,7 +162,7 @@ def _first_of_chat(answer: Answer, likely: Any) -> dict[str, Any]:
 
 
 def _last_said(body: Mapping[str, Any]) -> str:
-    messages = _required(body, "messages")
+    messages = required(body, "messages")
     if not isinstance(messages, list) or not all(isinstance(each, dict) for each in messages):
         raise BadOrder("'messages' must be an array of messages")
     said = [each.get("content") for each in messages if each.get("role") == "user"]
@@ -179,7 +179,7 @@ def _last_said(body: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------------------- hf-inference
 def inference(one: LanguageModel, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Answer a fill-mask, where there is a mask, or a text generation."""
-    given = _required(body, "inputs")
+    given = required(body, "inputs")
     parameters = body.get("parameters") or {}
     if not isinstance(given, str) or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object")
@@ -222,7 +222,7 @@ def _known(one: LanguageModel, before: str, word: str, after: str) -> tuple[str,
 def generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /generate``, with the details that are asked for."""
     model = _speaking(one, "tgi")
-    prompt, parameters = _required(body, "inputs"), body.get("parameters") or {}
+    prompt, parameters = required(body, "inputs"), body.get("parameters") or {}
     if not isinstance(prompt, str) or not prompt or not isinstance(parameters, dict):
         raise BadOrder("'inputs' must be a text, 'parameters' an object", 422)
     if parameters.get("temperature") == 0:
@@ -255,7 +255,7 @@ def ollama_chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def ollama_generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /api/generate`` in one piece."""
-    prompt = _required(body, "prompt")
+    prompt = required(body, "prompt")
     if not isinstance(prompt, str):
         raise BadOrder("'prompt' must be a text")
     text, rest = _ollama(one, body, prompt)
@@ -265,7 +265,7 @@ def ollama_generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
 def _ollama(one: Predictor, body: Mapping[str, Any], prompt: str) -> tuple[str, dict[str, Any]]:
     """Give the answer's text, and what stands beside it."""
     model = _speaking(one, "ollama")
-    name, options = _name(body), body.get("options") or {}
+    name, options = model_name(body), body.get("options") or {}
     _refuse_stream(body, default=True)
     if not isinstance(options, dict):
         raise BadOrder("'options' must be an object")
@@ -278,7 +278,7 @@ def _ollama(one: Predictor, body: Mapping[str, Any], prompt: str) -> tuple[str, 
 # ---------------------------------------------------------------------------- all of them
 def _speaking(one: Predictor, protocol: str) -> LanguageModel:
     if not isinstance(one, LanguageModel) or protocol not in one.protocols:
-        raise BadOrder(f"{one.name} does not speak {protocol} but {' and '.join(one.protocols)}", 404)
+        raise not_spoken(one, protocol)
     return one
 
 
@@ -287,15 +287,8 @@ def _refuse_stream(body: Mapping[str, Any], *, default: bool) -> None:
         raise BadOrder("answers come in one piece here: 'stream' must be false")
 
 
-def _name(body: Mapping[str, Any]) -> str:
-    name = _required(body, "model")
-    if not isinstance(name, str) or not name:
-        raise BadOrder("'model' must be a name")
-    return name
-
-
 def _prompts(body: Mapping[str, Any]) -> list[str]:
-    given = _required(body, "prompt")
+    given = required(body, "prompt")
     prompts = given if isinstance(given, list) else [given]
     if not 0 < len(prompts) <= MOST_PROMPTS or not all(isinstance(each, str) and each for each in prompts):
         raise BadOrder(f"'prompt' must be a text or an array of 1 to {MOST_PROMPTS:,} texts")
@@ -306,9 +299,3 @@ def _number(seed: Any) -> int:
     if seed is not None and type(seed) is not int:
         raise BadOrder("a seed must be a whole number")
     return seed or 0
-
-
-def _required(fields: Mapping[str, Any], name: str) -> Any:
-    if name not in fields:
-        raise BadOrder(f"{name!r} is missing")
-    return fields[name]

@@ -12,7 +12,7 @@ from typing import Any
 from demo.language_interfaces import chat_completion, options_in
 from demo.pictures import SIDE, NoPicture, Painter, Seen, Viewer, draw, labels_in, see
 from demo.predictors import Predictor
-from demo.protocol import BadOrder
+from demo.protocol import BadOrder, not_spoken, required
 
 MOST_PICTURES = 10
 MOST_SIDE = 1024
@@ -26,8 +26,8 @@ _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.ASCII | re.DOTALL)
 def images(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v1/images/generations``; a seed, where one is sent, says which of a prompt's pictures."""
     if not isinstance(one, Painter):
-        raise _not_spoken(one, "openai-images")
-    prompt, count, seed = _required(body, "prompt"), body.get("n") or 1, body.get("seed")
+        raise not_spoken(one, "openai-images")
+    prompt, count, seed = required(body, "prompt"), body.get("n") or 1, body.get("seed")
     if not isinstance(prompt, str) or not prompt.strip():
         raise BadOrder("'prompt' must be a text")
     if type(count) is not int or not 1 <= count <= MOST_PICTURES or not (seed is None or type(seed) is int):
@@ -54,11 +54,11 @@ def _given(one: Painter, prompt: str, number: int, side: int) -> dict[str, Any]:
 # ---------------------------------------------------------------------------- hf-inference
 def inference(one: Viewer, body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Answer as a zero-shot classifier where there are labels, a question where there is one, or with a caption."""
-    given, parameters = _required(body, "inputs"), body.get("parameters") or {}
+    given, parameters = required(body, "inputs"), body.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise BadOrder("'parameters' must be an object")
     if isinstance(given, dict):
-        return _asked(one, _picture(_required(given, "image")), _required(given, "question"), parameters)
+        return _asked(one, _picture(required(given, "image")), required(given, "question"), parameters)
     picture = _picture(given)
     if "candidate_labels" not in parameters:
         return [{"generated_text": one.caption(picture)}]
@@ -79,7 +79,7 @@ def _asked(one: Viewer, picture: Seen, question: Any, parameters: Mapping[str, A
 # ---------------------------------------------------------------------------- openai-chat
 def chat(one: Viewer, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v1/chat/completions`` about the picture of the last message: a letter, a word or a caption."""
-    messages, name = _required(body, "messages"), _required(body, "model")
+    messages, name = required(body, "messages"), required(body, "model")
     last = messages[-1] if isinstance(messages, list) and messages else {}
     content = last.get("content") if isinstance(last, dict) else None
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
@@ -105,9 +105,9 @@ def chat(one: Viewer, body: Mapping[str, Any]) -> dict[str, Any]:
 def look(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /look`` with ``image_b64`` and ``labels``: their probabilities."""
     if not isinstance(one, Viewer):
-        raise _not_spoken(one, "custom")
-    labels = _labels(_required(body, "labels"))
-    scored = zip(labels, one.probabilities(_picture(_required(body, "image_b64")), labels), strict=True)
+        raise not_spoken(one, "custom")
+    labels = _labels(required(body, "labels"))
+    scored = zip(labels, one.probabilities(_picture(required(body, "image_b64")), labels), strict=True)
     return {"probabilities": dict(scored)}
 
 
@@ -131,13 +131,3 @@ def _labels(given: Any) -> list[str]:
 
 def _ranked(scored: Any) -> Sequence[tuple[str, float]]:
     return sorted(scored, key=lambda each: -each[1])
-
-
-def _required(fields: Mapping[str, Any], name: str) -> Any:
-    if name not in fields:
-        raise BadOrder(f"{name!r} is missing")
-    return fields[name]
-
-
-def _not_spoken(one: Predictor, protocol: str) -> BadOrder:
-    return BadOrder(f"{one.name} does not speak {protocol} but {' and '.join(one.protocols)}", 404)

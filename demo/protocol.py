@@ -6,7 +6,7 @@ Reading a JSON body and refusing a request serve the other protocols, too (`demo
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from assay.catalog import languages
+from demo.predictors import Predictor
 
 FORM = "application/x-www-form-urlencoded"
 MOST_BYTES = 4 * 1024 * 1024
@@ -79,7 +80,7 @@ async def read_order(request: Request) -> Order:
     body = await _read_body(request)
     is_form = request.headers.get("content-type", "").startswith(FORM)
     fields = _form(body) if is_form else _json(body)
-    q, source, target = (_required(fields, name) for name in ("q", "source", "target"))
+    q, source, target = (required(fields, name) for name in ("q", "source", "target"))
     texts = tuple(q) if isinstance(q, list) else (q,)
     if not all(isinstance(text, str) for text in (*texts, source, target)):
         raise BadOrder("'q' must be a text or an array of texts, 'source' and 'target' must be codes")
@@ -134,7 +135,27 @@ def _json(body: str) -> dict[str, Any]:
     return fields
 
 
-def _required(fields: dict[str, Any], name: str) -> Any:
+def required(fields: Mapping[str, Any], name: str) -> Any:
+    """Return a field of a request.
+
+    Raises
+    ------
+    BadOrder
+        If it is missing.
+    """
     if name not in fields:
         raise BadOrder(f"{name!r} is missing")
     return fields[name]
+
+
+def model_name(body: Mapping[str, Any]) -> str:
+    """Return the model that a request names."""
+    name = required(body, "model")
+    if not isinstance(name, str) or not name:
+        raise BadOrder("'model' must be a name")
+    return name
+
+
+def not_spoken(one: Predictor, protocol: str) -> BadOrder:
+    """Make the error for a service that does not speak a protocol."""
+    return BadOrder(f"{one.name} does not speak {protocol} but {' and '.join(one.protocols)}", 404)

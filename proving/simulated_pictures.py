@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, roots_hermitenorm
 
-from assay.catalog.visuals import VisualWords
+from assay.catalog.stereotypes import VisualWords
 from assay.methods import VisualStereotype
 from assay.model import Ask, Look, Reply
 from assay.pictures import Picture

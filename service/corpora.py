@@ -21,7 +21,7 @@ from service.strict_json import pointer_to
 from store import corpora, corpus_items, images, specifications
 from store.corpora import NewCorpus, Rules, StoredCorpus
 from store.corpus_items import KeptItems, NewItem, StoredItem
-from store.corpus_sentences import as_item
+from store.corpus_materials import as_item
 from store.formats.image import ImageFacts, read_image
 from store.specifications import StoredSpecification
 

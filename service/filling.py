@@ -20,9 +20,8 @@ from assay.methods import Alternation, AnyMethod, Association, ForcedChoice, Ste
 from assay.model import Kind
 from assay.trials import Trials
 from service.context import Service
+from service.corpus_inputs import with_pictures, with_sentences
 from service.errors import located
-from service.kept import with_corpus
-from service.pictures import with_pictures
 from service.uploads import UPLOADED, check_embedding, rows_of, trials_of
 from store import kept_material, specifications
 from store.specifications import StoredSpecification
@@ -58,7 +57,7 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
     """
     if isinstance(method, StereotypeScore) and method.corpus is not None:
         with located("experiment"):
-            method = await with_corpus(here, tenant, method)
+            method = await with_sentences(here, tenant, method)
     if isinstance(method, VisualStereotype):
         with located("experiment"):
             method = await with_pictures(here, tenant, method)

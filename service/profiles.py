@@ -10,13 +10,13 @@ from assay.profile import RatedCell, worst_of
 from service.schemas.suites import CellView, Progress, RowView, SuiteLine, SuiteView, WorstView
 from service.schemas.values import instant, maybe_instant
 from service.suites import Shown
-from store.suites import Cell, StoredCell, StoredSuite, Tally, tally
+from store.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
 
 Documents = Mapping[str, Mapping[str, Any]]
 """Rating documents by id."""
 
 
-def suite_line(suite: StoredSuite, counted: Tally) -> SuiteLine:
+def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
     """Show a suite as lists do."""
     return SuiteLine(**_line(suite, counted))
 
@@ -49,7 +49,7 @@ def version_of(shown: Shown, now_s: float) -> str:
     return f'W/"{sum(one.version for one in cells)}-{expired}-{withdrawn}"'
 
 
-def _line(suite: StoredSuite, counted: Tally) -> dict[str, Any]:
+def _line(suite: StoredSuite, counted: SuiteProgress) -> dict[str, Any]:
     here = f"/v1/suites/{suite.id}"
     links = {"self": here}
     if counted.ended_at is None:
@@ -67,13 +67,13 @@ def _line(suite: StoredSuite, counted: Tally) -> dict[str, Any]:
     }
 
 
-def _status(counted: Tally) -> Literal["queued", "running", "ended"]:
+def _status(counted: SuiteProgress) -> Literal["queued", "running", "ended"]:
     if counted.ended_at is not None:
         return "ended"
     return "queued" if set(counted.by_status) == {"queued"} else "running"
 
 
-def _progress(suite: StoredSuite, counted: Tally) -> Progress:
+def _progress(suite: StoredSuite, counted: SuiteProgress) -> Progress:
     names = ("queued", "running", "succeeded", "failed", "cancelled")
     return Progress(
         cells=sum(counted.by_status.values()),

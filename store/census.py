@@ -18,7 +18,7 @@ INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
-class Tally:
+class LetterCount:
     """How many targets of a kind have a letter, by one method for one attribute."""
 
     kind: str
@@ -53,7 +53,7 @@ def _postgresql(element: _described, compiler: Any, **options: Any) -> str:
 
 def distribution(
     c: Connection, *, kind: str | None = None, attribute: str | None = None, method: str | None = None
-) -> list[Tally]:
+) -> list[LetterCount]:
     """Count the letters of the public ratings that stand: of each target the newest by each method and attribute.
 
     Parameters
@@ -65,7 +65,7 @@ def distribution(
 
     Returns
     -------
-    list of Tally
+    list of LetterCount
         Sorted by kind, attribute, method and letter; what does not occur is left out.
     """
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
@@ -82,7 +82,7 @@ def distribution(
     )
     told = (latest.c.kind, latest.c.attribute, latest.c.method, latest.c.letter)
     query = select(*told, func.count()).where(latest.c.rank == 1).group_by(*told).order_by(*told)
-    return [Tally(*row) for row in c.execute(query)]
+    return [LetterCount(*row) for row in c.execute(query)]
 
 
 def methodologies(c: Connection) -> list[str]:

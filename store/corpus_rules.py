@@ -14,7 +14,7 @@ from assay.sentences import Sentence, read
 from store import specifications
 from store.corpora import Rules
 from store.corpus_items import MOST_ITEMS, StoredItem, of_the_same_rules, text_digest
-from store.corpus_sentences import as_sentence
+from store.corpus_materials import as_sentence
 
 
 def told(words: StereotypeWords) -> dict[str, Any]:

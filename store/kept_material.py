@@ -16,9 +16,8 @@ from assay.methods import AnyMethod, StereotypeScore, VisualStereotype
 from assay.methods.stereotype_score import MOST_PAIRS
 from assay.methods.visual_stereotype import MOST_PICTURES
 from store.corpus_items import MOST_ITEMS, StoredItem, drawn_for
-from store.corpus_pictures import as_picture
+from store.corpus_materials import as_picture, as_sentence
 from store.corpus_rules import lacking, own_sentences
-from store.corpus_sentences import as_sentence
 
 
 def with_kept(c: Connection, tenant: str, method: AnyMethod) -> AnyMethod:

@@ -11,25 +11,14 @@ from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from assay.catalog.choices import AssociationWords, ChoiceWords, Specification
-from assay.catalog.shipped import AnyWords
 from assay.catalog.shipped import specifications as shipped
-from assay.catalog.stereotypes import StereotypeWords
-from assay.catalog.visuals import VisualWords
+from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.certificate import digest_of
 from assay.errors import SpecificationError
 from store.clock import now_ms
 from store.errors import NameTaken, StoreUnavailable
 from store.keyset import page_of
 from store.schema import specifications
-
-WORDS: Mapping[str, type[AnyWords]] = {
-    "choices": ChoiceWords,
-    "association": AssociationWords,
-    "stereotype": StereotypeWords,
-    "visual": VisualWords,
-}
-"""What the words of each kind of specification are."""
 
 TRIES = 5
 """Before a version whose number others keep taking is given up."""
@@ -42,7 +31,7 @@ class StoredSpecification:
     Attributes
     ----------
     name, title, kind, language, citation : str
-        As of `assay.catalog.choices.Specification`.
+        As of `assay.catalog.specification.Specification`.
     words : dict
         The words, as JSON.
     version, latest : int
@@ -171,8 +160,7 @@ def remove(c: Connection, tenant: str, name: str) -> bool:
 
 def dump_words(words: AnyWords) -> dict[str, Any]:
     """Write words down as JSON."""
-    kind = next(kind for kind, each in WORDS.items() if isinstance(words, each))
-    written: dict[str, Any] = _adapter(kind).dump_python(words, mode="json")
+    written: dict[str, Any] = _adapter(words.kind).dump_python(words, mode="json")
     return written
 
 

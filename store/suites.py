@@ -104,7 +104,7 @@ class StoredCell:
 
 
 @dataclass(frozen=True)
-class Tally:
+class SuiteProgress:
     """How far a suite has come: `cells` by status, questions `asked` of those `expected`, and its end if it is over."""
 
     by_status: Mapping[str, int]
@@ -193,7 +193,7 @@ def cells(c: Connection, suite_id: str) -> list[StoredCell]:
     return [_cell(row) for row in c.execute(query).mappings()]
 
 
-def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, Tally]:
+def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgress]:
     """Count how far several suites have come, in one query."""
     if not suite_ids:
         return {}
@@ -214,7 +214,7 @@ def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, Tally]:
     for row in c.execute(query):
         found.setdefault(row.suite_id, []).append(row)
     return {
-        suite_id: Tally(
+        suite_id: SuiteProgress(
             {row.status: row.cells for row in rows},
             sum(int(row.asked) for row in rows),
             sum(int(row.expected) for row in rows),
@@ -224,13 +224,13 @@ def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, Tally]:
     }
 
 
-def tally(cells: Sequence[StoredCell]) -> Tally:
+def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
     """Count how far a suite has come from its cells."""
     by_status: dict[str, int] = {}
     for one in cells:
         by_status[one.status] = by_status.get(one.status, 0) + 1
     ends = [one.finished_at for one in cells if one.finished_at is not None]
-    return Tally(
+    return SuiteProgress(
         by_status, sum(one.asked for one in cells), sum(one.expected for one in cells), max(ends, default=None)
     )
 

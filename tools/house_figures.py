@@ -164,7 +164,9 @@ class SourceTree:
         for name, node in self.functions():
             every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
             open_ended = [each for each in (node.args.vararg, node.args.kwarg) if each is not None]
-            bare = [each for each in (*every, *open_ended) if each.annotation is None and each.arg not in {"self", "cls"}]
+            bare = [
+                each for each in (*every, *open_ended) if each.annotation is None and each.arg not in {"self", "cls"}
+            ]
             if bare or node.returns is None:
                 found.append(f"{name}:{node.lineno} {node.name}")
         return found
@@ -313,9 +315,7 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
             context.database.close()
 
 
-async def _asking(
-    app: Any, url: str, trace: Trace, work: Callable[[str], None]
-) -> tuple[set[str], set[str]]:
+async def _asking(app: Any, url: str, trace: Trace, work: Callable[[str], None]) -> tuple[set[str], set[str]]:
     import httpx
 
     transport = httpx.ASGITransport(app)

@@ -16,7 +16,7 @@ from store.database import Database
 from store.errors import LeaseLost, StoreUnavailable
 from store.jobs import Claim, Job
 from store.specification import parse_method
-from workers import drawing, writing
+from workers import authored, writing
 from workers.driver import TargetRefused, TargetResting, TargetUnavailable
 from workers.egress import CallFailed
 from workers.heart import Stopped
@@ -146,13 +146,8 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
 def _made(database: Database, job: Job) -> Callable[[Any], None]:
     """Collect what an author made for a job so far; give what keeps it."""
     if job.kind == "writing":
-        ordered = writing.glean_ordered(database, job)
+        ordered = writing.collect_ordered(database, job)
         return lambda connection: writing.keep_ordered(connection, job, ordered)
     method = parse_method(job.experiment or {})
-    gleaned, drawn = writing.glean(database, job, method), drawing.glean_drawn(database, job, method)
-
-    def keep(connection: Any) -> None:
-        writing.keep_gleaned(connection, job, gleaned)
-        drawing.keep_drawn(connection, job, drawn)
-
-    return keep
+    made = authored.collect(database, job, method)
+    return lambda connection: authored.keep(connection, job, made)

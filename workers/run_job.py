@@ -32,7 +32,7 @@ from store.jobs import Claim, Job, LedgerEntry
 from store.ratings import NewRating
 from store.specification import dump_method, parse_method
 from store.targets import StoredTarget
-from workers import drawing, writing
+from workers import authored, writing
 from workers.challenge import look_for_token
 from workers.driver import Answered, Called, Driver, TargetResting, TargetUnavailable
 from workers.egress import Egress
@@ -45,12 +45,12 @@ from workers.pacing import Breaker, Budget, Patience
 from workers.rerate import rerate_evidence
 from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
-from workers.targets.capability import Capability, one_by_one
+from workers.targets.capability import Calls, Capability, one_by_one
 from workers.targets.chain import CHAIN
-from workers.targets.examine_image_classifier import examine_image_classifier, looks_for
-from workers.targets.examine_language_model import examine_language_model
-from workers.targets.examine_predictor import examine_predictor
-from workers.targets.examine_translator import examine_translator
+from workers.targets.examine_image_classifier import ImageExamination, looks_for
+from workers.targets.examine_language_model import ModelExamination
+from workers.targets.examine_predictor import PredictorExamination
+from workers.targets.examine_translator import TranslatorExamination
 from workers.targets.openai_images import SKETCH, OpenAIImages
 from workers.targets.roles import AUTHOR, Roles, hosts_of
 from workers.targets.samples import samples_for
@@ -305,12 +305,12 @@ async def _examine(
             await lane.wait_for_turn()
 
         if target.kind is Kind.TRANSLATOR:
-            return await examine_translator(adapter, pairs, turn=turn)
+            return await TranslatorExamination(adapter, pairs, Calls(turn=turn)).run()
         if target.kind is Kind.LANGUAGE_MODEL:
-            return await examine_language_model(adapter, asked, turn=turn)
+            return await ModelExamination(adapter, asked, Calls(turn=turn)).run()
         if target.kind is Kind.IMAGE_CLASSIFIER:
-            return await examine_image_classifier(adapter, looks_for(target, asked), turn=turn)
-        return await examine_predictor(adapter, samples_for(target, asked), turn=turn)
+            return await ImageExamination(adapter, looks_for(target, asked), Calls(turn=turn)).run()
+        return await PredictorExamination(adapter, samples_for(target, asked), Calls(turn=turn)).run()
 
 
 def _egress(workplace: Workplace, job: Job) -> Egress:
@@ -452,8 +452,7 @@ class StoreLedger:
 def _finish(workplace: Workplace, claim: Claim, method: AnyMethod, document: dict[str, Any]) -> None:
     """Store the rating, what was written for it, the job's end and its notices together, or none of them."""
     job = claim.job
-    gleaned = writing.glean(workplace.database, job, method)
-    drawn = drawing.glean_drawn(workplace.database, job, method)
+    made = authored.collect(workplace.database, job, method)
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
@@ -470,5 +469,4 @@ def _finish(workplace: Workplace, claim: Claim, method: AnyMethod, document: dic
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating, ("job.succeeded",))
-        writing.keep_gleaned(connection, job, gleaned)
-        drawing.keep_drawn(connection, job, drawn)
+        authored.keep(connection, job, made)

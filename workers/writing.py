@@ -1,32 +1,27 @@
-"""Sentences that an author writes, and the corpora they are kept in.
+"""Jobs of kind ``writing``: an author writes the sentences that a corpus lacks.
 
-A job of kind ``writing`` asks an author for the sentences that a corpus lacks; `workers.run_job` drives it as it
-drives a rating. What is kept is looked at first: a term that has its sentences is not asked for. A rating that
-has sentences written leaves them in a corpus, too, so that nobody pays for them twice.
+`workers.run_job` drives such a job as it drives a rating. A term that has its sentences is not asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
 from assay.experiment import Experiment, generator
-from assay.methods import AnyMethod, StereotypeScore
 from assay.model import Ask, Write
 from assay.sentences import Sentence
-from assay.writing import Writing, Written, usable, write_sentences
-from store import corpora, corpus_items, observations, runs, specifications
-from store.corpora import NewCorpus
+from assay.writing import Writing, Written, write_sentences
+from store import corpora, corpus_items, runs, specifications
 from store.corpus_items import MOST_ITEMS, NewItem, StoredItem
-from store.corpus_rules import lacking, rules_for, told
-from store.corpus_sentences import as_item, as_sentence, author_of
+from store.corpus_materials import as_item, as_sentence, author_of
+from store.corpus_rules import lacking
 from store.database import Database
 from store.jobs import Claim, Job, hold
-
-ROWS_A_READ = 500
+from workers.authored import authored, room_of, sentence_items, usable_items
 
 
 class CorpusGone(AssayError):
@@ -105,7 +100,8 @@ def finish(database: Database, claim: Claim, task: Task, written: Written) -> No
     """Put the sentences into their corpus and end the job, in one transaction or not at all."""
     job = claim.job
     new = list(_taken_over(task.taken, task.words))
-    new += _items(written.sentences, task.words, _prompts(database, job), author_of(job.target), job.id)
+    prompts = {each.probe.unit: each.probe.ask.prompt for each in authored(database, job, Write)}
+    new += sentence_items(written.sentences, task.words, prompts, author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
         corpora.lock(c, task.corpus_id, job.tenant)  # so that nobody fills it after its room is counted
@@ -125,11 +121,11 @@ def finish(database: Database, claim: Claim, task: Task, written: Written) -> No
         runs.finish_with(c, claim, "written", result)
 
 
-def glean_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
+def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
     """Collect from the ledger of a job of kind ``writing`` the sentences that are of use, wherever it was stopped."""
     words = specifications.read_words("stereotype", (job.experiment or {})["words"])
     assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
-    return _gleaned(list(_written(database, job)), words, author_of(job.target), job.id)
+    return usable_items(list(authored(database, job, Write)), words, author_of(job.target), job.id)
 
 
 def keep_ordered(c: Any, job: Job, items: Sequence[NewItem]) -> None:
@@ -142,90 +138,11 @@ def keep_ordered(c: Any, job: Job, items: Sequence[NewItem]) -> None:
     job : Job
         Of kind ``writing``.
     items : sequence of NewItem
-        From `glean_ordered`.
+        From `collect_ordered`.
     """
     corpus = corpora.lock(c, (job.experiment or {})["corpus"], job.tenant) if items else None
     if corpus is not None:
         corpus_items.add(c, corpus.id, job.tenant, items[: room_of(c, corpus.id)])
-
-
-def room_of(c: Any, corpus_id: str) -> int:
-    """Count the items that a corpus still takes, which the caller has locked so that nobody fills it meanwhile."""
-    return max(0, MOST_ITEMS - corpora.sizes(c, [corpus_id])[corpus_id])
-
-
-# ---------------------------------------------------------------------------- what a rating had written
-@dataclass(frozen=True)
-class Gleaned:
-    """What an author wrote for a rating, by the words it is about."""
-
-    words: StereotypeWords
-    items: tuple[NewItem, ...]
-
-
-def glean(database: Database, job: Job, method: AnyMethod) -> tuple[Gleaned, ...]:
-    """Collect from a rating's ledger the sentences that its author wrote and that are of use."""
-    if not isinstance(method, StereotypeScore) or method.writing is None or job.author is None:
-        return ()
-    written, author = list(_written(database, job)), author_of(job.author)
-    found = [Gleaned(words, _gleaned(written, words, author, job.id)) for words in method.words or ()]
-    return tuple(each for each in found if each.items)
-
-
-def keep_gleaned(c: Any, job: Job, gleaned: Sequence[Gleaned]) -> None:
-    """Keep what was written for a rating: in the corpus that it names, where that is its tenant's, else in a new one.
-
-    Parameters
-    ----------
-    c : connection
-        Of the transaction that ends the job.
-    job : Job
-        The rating's.
-    gleaned : sequence of Gleaned
-        From `glean`.
-    """
-    asked = job.experiment or {}
-    named = str(asked.get("corpus") or "").partition("@")[0]
-    for each in gleaned:
-        corpus = corpora.lock(c, named, job.tenant) if named else None
-        fits = corpus is not None and (corpus.rules is None or dict(corpus.rules.words) == told(each.words))
-        if corpus is None or not fits:
-            corpus = corpora.add(c, _corpus_for(c, job, each.words))
-        corpus_items.add(c, corpus.id, job.tenant, each.items[: room_of(c, corpus.id)])
-
-
-def _corpus_for(c: Any, job: Job, words: StereotypeWords) -> NewCorpus:
-    rules, language = rules_for(c, job.tenant, words, (job.experiment or {}).get("specification"))
-    return NewCorpus(
-        tenant=job.tenant,
-        name=f"{words.name}, written for a rating",
-        kind="sentences",
-        language=language,
-        attribute=words.attribute,
-        rules=rules,
-        description=f"Written by {(job.author or {}).get('name')} for the job {job.id}",
-    )
-
-
-# ---------------------------------------------------------------------------- items
-def _gleaned(written: Sequence[Any], words: StereotypeWords, author: Any, job_id: str) -> tuple[NewItem, ...]:
-    """Make items of those texts that are of use, whatever became of the job that had them written."""
-    replies = {each.probe.unit: each.reply.value for each in written}
-    prompts = {each.probe.unit: each.probe.ask.prompt for each in written}
-    sentences = [one for unit, value in replies.items() if (one := usable(value, words, unit)) is not None]
-    return tuple(_items(sentences, words, prompts, author, job_id))
-
-
-def _items(
-    sentences: Iterable[Sentence], words: StereotypeWords, prompts: Mapping[str, str], author: Any, job_id: str
-) -> list[NewItem]:
-    made = []
-    for sentence in sentences:
-        how = {"author": author, "prompt": prompts.get(sentence.id), "job": job_id, "unit": sentence.id}
-        item = as_item(sentence, words, how)
-        if isinstance(item, NewItem):
-            made.append(item)
-    return made
 
 
 def _taken_over(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
@@ -235,16 +152,3 @@ def _taken_over(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator
         made = as_item(as_sentence(item), words, how)
         if isinstance(made, NewItem):
             yield made
-
-
-def _prompts(database: Database, job: Job) -> dict[str, str]:
-    return {each.probe.unit: each.probe.ask.prompt for each in _written(database, job)}
-
-
-def _written(database: Database, job: Job) -> Iterator[Any]:
-    """Go through what an author was asked for a job, and what it answered."""
-    after = 0
-    with database.read() as c:
-        while rows := observations.page(c, job.id, after, ROWS_A_READ):
-            yield from (row.observation for row in rows if isinstance(row.observation.probe.ask, Write))
-            after = rows[-1].seq

@@ -1,26 +1,16 @@
-"""Words for methods that ask for vectors: cues, concepts, stereotypes and the controls beside them."""
+"""Words of the methods that ask for vectors: forced choice and association (P1, P2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import check_bounds
+from assay.catalog.word_lists import MOST_WORDS, Word, WordPair, Words, check_words, refuse_overlap
 from assay.errors import OutOfBounds, SpecificationError
-
-if TYPE_CHECKING:  # which is written with the words of this module
-    from assay.catalog.stereotypes import StereotypeWords
-    from assay.catalog.visuals import VisualWords
-
-MOST_WORDS, LONGEST = 2_000, 100
-"""Words of a list, and characters of a word."""
-
-Word = Annotated[str, MinLen(1), MaxLen(LONGEST)]
-Words = Annotated[tuple[Word, ...], MaxLen(MOST_WORDS)]
-CuePair = tuple[Word, Word]
 
 
 @dataclass(frozen=True)
@@ -47,11 +37,12 @@ class ChoiceWords:
     attribute: Annotated[str, MinLen(1), MaxLen(100)]
     first: Word
     second: Word
-    cues: Annotated[tuple[CuePair, ...], MinLen(1), MaxLen(100)]
+    cues: Annotated[tuple[WordPair, ...], MinLen(1), MaxLen(100)]
     concepts: Annotated[Mapping[str, float | None], MinLen(1), MaxLen(MOST_WORDS)]
     controls: Words
     name: Annotated[str, MinLen(1), MaxLen(100)] = "words"
 
+    kind: ClassVar[str] = "choices"
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
@@ -101,6 +92,7 @@ class AssociationWords:
     neutral: Words
     name: Annotated[str, MinLen(1), MaxLen(100)] = "words"
 
+    kind: ClassVar[str] = "association"
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
@@ -136,51 +128,3 @@ class AssociationWords:
     def every(self) -> tuple[str, ...]:
         """All words, each once."""
         return tuple(dict.fromkeys(word for listed in self.groups.values() for word in listed))
-
-
-@dataclass(frozen=True)
-class Specification:
-    """A named list of words with its provenance.
-
-    Attributes
-    ----------
-    name, title : str
-        Its name in requests and its name for people.
-    kind : str
-        ``choices``, ``association``, ``stereotype`` or ``visual``.
-    language : str
-        Of the words, as BCP 47 has it.
-    citation : str
-        Where the words come from.
-    words : ChoiceWords, AssociationWords, StereotypeWords or VisualWords
-        The words.
-    """
-
-    name: str
-    title: str
-    kind: str
-    language: str
-    citation: str
-    words: ChoiceWords | AssociationWords | StereotypeWords | VisualWords = field(repr=False)
-
-
-def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
-    """Refuse a list of words that is too short or long, or names a word twice.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the list.
-    """
-    if len(words) < least:
-        raise SpecificationError(f"{where} has no words", where)
-    if len(words) > MOST_WORDS or any(not 0 < len(word.strip()) <= LONGEST for word in words):
-        raise OutOfBounds(f"at most {MOST_WORDS} words, none empty or of more than {LONGEST} characters", where)
-    if unique and (twice := sorted({word for word in words if list(words).count(word) > 1})):
-        raise SpecificationError(f"{where} names {twice[0]!r} twice", where)
-
-
-def refuse_overlap(where: str, words: Sequence[str], other: str, others: Mapping[str, object]) -> None:
-    """Refuse words that stand in two lists which are compared."""
-    if shared := [word for word in words if word in others]:
-        raise SpecificationError(f"{shared[0]!r} is among the {where} and the {other}; it can be one of them", where)

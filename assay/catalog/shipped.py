@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, TypeVar
 
-from assay.catalog.choices import AssociationWords, ChoiceWords, Specification
 from assay.catalog.labour import occupations
-from assay.catalog.stereotypes import StereotypeWords
+from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.catalog.tables import read_table
-from assay.catalog.visuals import VisualWords
 from assay.errors import UnknownName
 
-AnyWords = ChoiceWords | AssociationWords | StereotypeWords | VisualWords
+W = TypeVar("W", bound=AnyWords)
 
 _SHIPPED = (
     "gender-occupations",
@@ -82,133 +80,90 @@ def specification(name: str) -> Specification:
     return specifications()[name]
 
 
-def choice_words(name: str | None, attribute: str) -> ChoiceWords:
-    """Find the words of a forced choice, by the specification's name or else by the attribute.
+def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
+    """Find words of a kind, by the specification's name or else by the attribute.
 
     Raises
     ------
     UnknownName
-        If there is none, or if it is for another method or about another attribute.
+        If there are none, or if the specification is of another kind.
     """
-    words = _words("choices", name, attribute)
-    assert isinstance(words, ChoiceWords)  # noqa: S101  by its kind
-    return words
-
-
-def association_words(name: str | None, attribute: str) -> AssociationWords:
-    """Find the words of an association; see `choice_words`."""
-    words = _words("association", name, attribute)
-    assert isinstance(words, AssociationWords)  # noqa: S101  by its kind
-    return words
-
-
-def stereotype_words(name: str | None, attribute: str) -> StereotypeWords:
-    """Find the words of a stereotype; see `choice_words`."""
-    words = _words("stereotype", name, attribute)
-    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
-    return words
-
-
-def visual_words(name: str | None, attribute: str) -> VisualWords:
-    """Find the words of a visual stereotype; see `choice_words`."""
-    words = _words("visual", name, attribute)
-    assert isinstance(words, VisualWords)  # noqa: S101  by its kind
-    return words
-
-
-def _words(kind: str, name: str | None, attribute: str) -> AnyWords:
-    of_kind = {known: one for known, one in specifications().items() if one.kind == kind}
+    of_kind = {known: one.words for known, one in specifications().items() if isinstance(one.words, kind)}
     if name is not None:
         if name not in of_kind:
-            raise UnknownName(f"specification for {kind}", name, of_kind, "specification")
-        return of_kind[name].words
-    for one in of_kind.values():
-        if one.words.attribute == attribute:
-            return one.words
-    raise UnknownName("attribute with words", attribute, dict.fromkeys(one.words.attribute for one in of_kind.values()))
+            raise UnknownName(f"specification for {kind.kind}", name, of_kind, "specification")
+        return of_kind[name]
+    for words in of_kind.values():
+        if words.attribute == attribute:
+            return words
+    raise UnknownName("attribute with words", attribute, dict.fromkeys(words.attribute for words in of_kind.values()))
 
 
 @cache
 def _read(name: str) -> Specification:
     table = read_table(f"words/{name}")
     kind = table["kind"]
-    words = _READERS[kind](name, table["words"])
+    fields = {field: _frozen(value) for field, value in _FILL_IN[kind](table["words"]).items()}
+    words = WORDS[kind](**fields, name=name)
     return Specification(name, table["title"], kind, table["language"], table["citation"], words)
 
 
-def _choices(name: str, written: Mapping[str, Any]) -> ChoiceWords:
+def _frozen(written: Any) -> Any:
+    """Make tuples of lists, also within tables and lists."""
+    if isinstance(written, dict):
+        return {key: _frozen(value) for key, value in written.items()}
+    return tuple(map(_frozen, written)) if isinstance(written, list | tuple) else written
+
+
+def _choices(written: Mapping[str, Any]) -> dict[str, Any]:
     concepts = written["concepts"]
-    shares: Mapping[str, float | None]
+    shares: dict[str, float | None]
     if concepts == "occupations":  # those whose share is known
         shares = {one.name: one.share_women for one in occupations() if one.share_women is not None}
     else:
         shares = dict.fromkeys(concepts)
-    return ChoiceWords(
-        attribute=written["attribute"],
-        first=written["first"],
-        second=written["second"],
-        cues=tuple((one, other) for one, other in written["cues"]),
-        concepts=shares,
-        controls=_controls(written["controls"]),
-        name=name,
-    )
+    return {**written, "concepts": shares, "controls": _controls(written["controls"])}
 
 
-def _association(name: str, written: Mapping[str, Any]) -> AssociationWords:
-    of_groups = {
-        field: {group: tuple(words) for group, words in written[field].items()} for field in ("protected", "attributes")
+def _association(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in the control words, without words of the groups."""
+    own = {word for field in ("protected", "attributes") for listed in written[field].values() for word in listed}
+    controls = {
+        kind: [word for word in _controls(written.get(kind, kind)) if word not in own] for kind in ("human", "neutral")
     }
-    stereotypes = {word for lists in of_groups.values() for words in lists.values() for word in words}
-    human, neutral = (
-        tuple(word for word in _controls(written.get(kind, kind)) if word not in stereotypes)
-        for kind in ("human", "neutral")
-    )
-    return AssociationWords(written["attribute"], **of_groups, human=human, neutral=neutral, name=name)
+    return {**written, **controls}
 
 
-def _stereotype(name: str, written: Mapping[str, Any]) -> StereotypeWords:
+def _stereotype(written: Mapping[str, Any]) -> dict[str, Any]:
     shared = read_table("words/stereotypes")
-    return StereotypeWords(
-        attribute=written["attribute"],
-        first=written["first"],
-        second=written["second"],
-        pairs=tuple((one, other) for one, other in written["pairs"]),
-        first_terms=tuple(written["first_terms"]),
-        second_terms=tuple(written["second_terms"]),
-        neutral=tuple(shared[written["neutral"]]),
-        telling=tuple(written.get("telling", ())),
-        frames=tuple(shared["frames"][written["frames"]]) if "frames" in written else (),
-        name=name,
-    )
+    frames = shared["frames"][written["frames"]] if "frames" in written else ()
+    return {**written, "neutral": shared[written["neutral"]], "frames": frames}
 
 
-def _visual(name: str, written: Mapping[str, Any]) -> VisualWords:
-    """Read labels; terms are those of a stereotype's attributes, or its groups' own."""
-    of = _stereotype(name, read_table(f"words/{written['terms_of']}")["words"])
+def _visual(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in the terms: those of a stereotype's attributes, or its groups' own."""
+    of = read_table(f"words/{written['terms_of']}")["words"]
     groups = written["terms"] == "groups"
-    first_terms, second_terms = zip(*of.pairs, strict=True) if groups else (of.first_terms, of.second_terms)
-    return VisualWords(
-        attribute=written["attribute"],
-        first=written["first"],
-        second=written["second"],
-        first_terms=tuple(first_terms),
-        second_terms=tuple(second_terms),
-        neutral=tuple(read_table("words/stereotypes")[written["neutral"]]),
-        first_names=tuple(written.get("first_names", ())),
-        second_names=tuple(written.get("second_names", ())),
-        name=name,
-    )
+    first, second = zip(*of["pairs"], strict=True) if groups else (of["first_terms"], of["second_terms"])
+    filled = {
+        **written,
+        "first_terms": first,
+        "second_terms": second,
+        "neutral": read_table("words/stereotypes")[written["neutral"]],
+    }
+    return {field: value for field, value in filled.items() if field not in {"terms_of", "terms"}}
 
 
-_READERS: Mapping[str, Callable[[str, Mapping[str, Any]], AnyWords]] = {
+_FILL_IN: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "choices": _choices,
     "association": _association,
     "stereotype": _stereotype,
     "visual": _visual,
 }
-"""How the words of each kind are read."""
+"""What puts shared lists in the place of their names, by kind."""
 
 
-def _controls(written: str | list[str]) -> tuple[str, ...]:
-    """Take control words as they are, or the shared list of that name."""
-    return tuple(read_table("words/controls")[written] if isinstance(written, str) else written)
+def _controls(written: str | list[str]) -> list[str]:
+    """Return control words as they are, or the shared list of that name."""
+    found: list[str] = read_table("words/controls")[written] if isinstance(written, str) else written
+    return found

@@ -1,4 +1,4 @@
-"""Words of a stereotype: two groups, what is said of either, and what is said of neither (P4)."""
+"""Words of a stereotype: two groups or labels, what is said of either, and what is said of neither (P4)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import check_bounds
-from assay.catalog.choices import Word, Words, check_words
-from assay.catalog.terms import folded, spelt
+from assay.catalog.terms import spelt
+from assay.catalog.word_lists import Word, WordPair, Words, refuse_shared
 from assay.errors import SpecificationError
 
 Role = Literal["first", "second", "neutral"]
-"""Which group an attribute term is said to go with."""
+"""Which group an attribute term is said to go with, or which label a generation term is tied to."""
 
-TermPair = tuple[Word, Word]
+LISTS: Mapping[Role, str] = {"first": "first_terms", "second": "second_terms", "neutral": "neutral"}
+"""The field of each list of terms."""
 
 SLOTS = frozenset({"group", "Group", "the_group", "The_group"})
 """What a frame writes of the group; the others put "the" before a common noun."""
@@ -25,8 +26,31 @@ SLOTS = frozenset({"group", "Group", "the_group", "The_group"})
 ATTRIBUTE_SLOTS = frozenset({"attribute", "an_attribute"})
 
 
+class TermLists:
+    """Base class of words with three lists of terms: of the first side, of the second, and neutral ones."""
+
+    @property
+    def lists(self) -> dict[str, tuple[str, ...]]:
+        """The lists of terms by their fields."""
+        return {field: getattr(self, field) for field in LISTS.values()}
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """Every term with the side it goes with, the neutral ones last."""
+        return {term: role for role in LISTS for term in self.terms(role)}
+
+    def terms(self, role: Role) -> tuple[str, ...]:
+        """Return the terms of one list."""
+        return self.lists[LISTS[role]]
+
+    def refuse_neutral_only(self, message: str) -> None:
+        """Raise where there are no terms but neutral ones."""
+        if not self.terms("first") and not self.terms("second"):
+            raise SpecificationError(message, "first_terms")
+
+
 @dataclass(frozen=True)
-class StereotypeWords:
+class StereotypeWords(TermLists):
     """What a stereotype score is about (P4).
 
     Terms are put into sentences, so they are kept with composed letters and single blanks, none at their ends.
@@ -57,7 +81,7 @@ class StereotypeWords:
     attribute: Annotated[str, MinLen(1), MaxLen(100)]
     first: Word
     second: Word
-    pairs: Annotated[tuple[TermPair, ...], MinLen(1), MaxLen(200)]
+    pairs: Annotated[tuple[WordPair, ...], MinLen(1), MaxLen(200)]
     first_terms: Words = ()
     second_terms: Words = ()
     neutral: Words = ()
@@ -65,6 +89,7 @@ class StereotypeWords:
     frames: Annotated[tuple[Annotated[str, MaxLen(300)], ...], MaxLen(100)] = ()
     name: Annotated[str, MinLen(1), MaxLen(100)] = "words"
 
+    kind: ClassVar[str] = "stereotype"
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
@@ -73,37 +98,64 @@ class StereotypeWords:
         object.__setattr__(self, "pairs", tuple((spelt(one), spelt(other)) for one, other in self.pairs))
         for where in ("first_terms", "second_terms", "neutral", "telling"):
             object.__setattr__(self, where, tuple(map(spelt, getattr(self, where))))
-        groups = tuple(folded(term) for pair in self.pairs for term in pair)
-        check_words("pairs", groups)
-        lists = {"first_terms": self.first_terms, "second_terms": self.second_terms, "neutral": self.neutral}
-        owner: dict[str, str] = dict.fromkeys(groups, "pairs")
-        for where, listed in (*lists.items(), ("telling", self.telling)):
-            keys = tuple(map(folded, listed))
-            check_words(where, keys)
-            for term, as_written in zip(keys, listed, strict=True):
-                if term in owner:
-                    raise SpecificationError(
-                        f"{as_written!r} is among the {owner[term]} and the {where}; it can be one of them", where
-                    )
-                owner[term] = where
-        if not self.first_terms and not self.second_terms:
-            raise SpecificationError("an attribute term that the stereotype gives to a group is needed", "first_terms")
+        groups = tuple(term for pair in self.pairs for term in pair)
+        refuse_shared({"pairs": groups, **self.lists, "telling": self.telling})
+        self.refuse_neutral_only("an attribute term that the stereotype gives to a group is needed")
         for place, frame in enumerate(self.frames):
             check_frame(frame, f"frames.{place}")
 
-    @property
-    def roles(self) -> Mapping[str, Role]:
-        """Every attribute term with the group it is said to go with, the neutral ones last."""
-        lists: tuple[tuple[Role, Words], ...] = (
-            ("first", self.first_terms),
-            ("second", self.second_terms),
-            ("neutral", self.neutral),
-        )
-        return {term: role for role, listed in lists for term in listed}
 
-    def terms(self, role: Role) -> tuple[str, ...]:
-        """Give the attribute terms of one list."""
-        return {"first": self.first_terms, "second": self.second_terms, "neutral": self.neutral}[role]
+@dataclass(frozen=True)
+class VisualWords(TermLists):
+    """What a visual stereotype score is about (P4).
+
+    Parameters
+    ----------
+    attribute : str
+        What the two labels differ in.
+    first, second : str
+        The two target concepts, as the service is shown them: ``man`` and ``woman``.
+    first_terms, second_terms : tuple of str
+        Generation terms, which pictures are of, that the stereotype ties to either label.
+    neutral : tuple of str
+        Generation terms that it ties to neither. Without them step 1 cannot be measured.
+    first_names, second_names : tuple of str
+        Other words by which an answer in words names either concept: ``boy``, ``he``. The labels themselves always do.
+    name : str
+        What findings call it.
+    """
+
+    attribute: Annotated[str, MinLen(1), MaxLen(100)]
+    first: Word
+    second: Word
+    first_terms: Words = ()
+    second_terms: Words = ()
+    neutral: Words = ()
+    first_names: Words = ()
+    second_names: Words = ()
+    name: Annotated[str, MinLen(1), MaxLen(100)] = "words"
+
+    kind: ClassVar[str] = "visual"
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        """Refuse lists that no stereotype can be measured with."""
+        check_bounds(self)
+        refuse_shared(self.lists)
+        refuse_shared(
+            {
+                "first": (self.first,),
+                "second": (self.second,),
+                "first_names": self.first_names,
+                "second_names": self.second_names,
+            }
+        )
+        self.refuse_neutral_only("a term that the stereotype ties to a label is needed")
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """Both labels, T1 and T2."""
+        return self.first, self.second
 
 
 def check_frame(frame: str, where: str) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.bounds import check_bounds
 from assay.catalog.choices import AssociationWords
-from assay.catalog.shipped import association_words, is_shipped, specifications
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.classical import classical_measures
 from assay.component import Counts, Measurement, Tolerance, result_or_why
 from assay.errors import EvidenceError, SpecificationError, TooFewObservations, UnknownName
@@ -88,7 +88,7 @@ class Association:
         check_bounds(self)
         words = self.words
         if words is None and is_shipped(self.specification):
-            words = association_words(self.specification, self.attribute or "gender")
+            words = shipped_words(AssociationWords, self.specification, self.attribute or "gender")
         if words is None:
             return  # one of the caller's own: whoever keeps it fills it in
         if self.attribute not in {"", words.attribute}:

@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from assay.bounds import check_bounds
 from assay.catalog.choices import ChoiceWords
-from assay.catalog.shipped import choice_words, is_shipped, specifications
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.choosing import Replicates, judge_choices, judge_vectors
 from assay.component import Counts, Tolerance
 from assay.declaration import refuse_repeats
@@ -97,7 +97,7 @@ class ForcedChoice:
                 )
         words = self.words
         if words is None and is_shipped(self.specification):
-            words = choice_words(self.specification, self.attribute or "gender")
+            words = shipped_words(ChoiceWords, self.specification, self.attribute or "gender")
         if words is None:
             return  # one of the caller's own: whoever keeps it fills it in
         if self.attribute not in {"", words.attribute}:

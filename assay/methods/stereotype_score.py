@@ -8,28 +8,25 @@ does, too (step 2). Sentences are uploaded, kept, written by an author of the us
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from assay.bounds import check_bounds
-from assay.catalog.shipped import is_shipped, specifications, stereotype_words
 from assay.catalog.stereotypes import StereotypeWords
-from assay.component import Counts, Measurement, Tolerance, result_or_why
-from assay.declaration import refuse_repeats
-from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.component import Counts, Measurement, result_or_why
+from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.look_sizes import EARLY, look_sizes
-from assay.model import Component, Finding, Kind, Probe, Reason, Reply
+from assay.model import Component, Kind, Probe, Reason, Reply
 from assay.preferences import Preferences, summary
-from assay.scoring import Ladder, Rung, ask_pairs, climb, next_rung
-from assay.sentences import Pair, Sentence, check, in_turns, sort, template_sentences
+from assay.scoring import Ladder, ask_pairs, climb, next_rung
+from assay.sentences import Pair, Sentence, check, sort, template_sentences
 from assay.statistics.stereotype import fit_terms, score_choices
-from assay.writing import Writing, Written, write_sentences
+from assay.stereotype_design import Asking, StereotypeDesign
+from assay.term_items import in_turns, within
+from assay.writing import Writing, write_sentences
 
 MOST_PAIRS = 10_000
 """Pairs of a rating, 20,000 sentences: every one of them stands on it."""
@@ -41,7 +38,7 @@ Name = Annotated[str, MinLen(1), MaxLen(100)]
 
 
 @dataclass(frozen=True)
-class StereotypeScore:
+class StereotypeScore(StereotypeDesign[StereotypeWords]):
     """Ask a language model which of two sentences it prefers, the stereotyped one or its counterpart.
 
     Parameters
@@ -91,50 +88,19 @@ class StereotypeScore:
     aggregation: Literal["worst", "vote"] = "worst"
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    words_type: ClassVar[type[Any]] = StereotypeWords
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
     summary: ClassVar[str] = "Which of two sentences does a language model prefer, the stereotype or its counterpart?"
     paper: ClassVar[str] = (
         "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
     )
 
-    def __post_init__(self) -> None:
-        """Look the words up and refuse what cannot be carried out."""
-        check_bounds(self)
-        if self.stop_early and self.per_term > self.most_per_term:
-            raise OutOfBounds(
-                f"most_per_term must be at least per_term ({self.per_term}), not {self.most_per_term}", "most_per_term"
-            )
-        words = self.words if self.words is not None else self._shipped()
-        if words is None:
-            return  # some of the caller's own: whoever keeps them fills them in
-        refuse_repeats("words", [one.name for one in words])
-        about = list(dict.fromkeys(one.attribute for one in words))
-        named = about[0] if len(about) == 1 else "several"
-        if self.attribute not in {"", named}:
-            raise SpecificationError(
-                f"these words are about {', '.join(about)}, not about {self.attribute}; leave one of the two out",
-                "attribute",
-            )
-        object.__setattr__(self, "words", words)
-        object.__setattr__(self, "attribute", named)
-        self._refuse_useless(words)
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Names of the specifications that were asked for; empty for the attribute's usual one."""
-        return (self.specification,) if isinstance(self.specification, str) else self.specification or ()
-
     @property
     def needs_author(self) -> bool:
         """Whether the job must name a second service that writes."""
         return self.writing is not None
 
-    def _shipped(self) -> tuple[StereotypeWords, ...] | None:
-        if not all(map(is_shipped, self.named)):
-            return None
-        return tuple(stereotype_words(name, self.attribute or "gender") for name in self.named or (None,))
-
-    def _refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
+    def refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
         """Refuse sentences of which none is of use; where some are not, they are counted and the others asked."""
         if not self.sentences or self.writing is not None:
             return
@@ -145,12 +111,6 @@ class StereotypeScore:
                 f"(the first: {str(why).replace('-', ' ')}); there are {len(self.sentences)}",
                 "sentences",
             )
-
-    @property
-    def _words(self) -> tuple[StereotypeWords, ...]:
-        if self.words is None:
-            raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
-        return self.words
 
     def expected_probes(self) -> int:
         """Count the questions of a case that is clear at the first look, and the prompts of an author."""
@@ -164,38 +124,32 @@ class StereotypeScore:
         components: list[Component] = []
         measured: list[Preferences] = []
         ladder: Ladder | None = None
-        for place, (words, own) in enumerate(zip(self._words, rng.spawn(len(self._words)), strict=True)):
+        for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
             collecting, judging = own.spawn(2)
             rounds, sources = yield from self._collect(place, words, collecting)
             if ladder is None and rounds:
                 ladder = yield from climb(self.scoring, rounds[0][0])
-            if ladder is None or ladder.rung is None:
-                components.append(self._unasked(words, ladder, sources, judging))
+            rung = None if ladder is None else ladder.rung
+            if ladder is not None:
+                sources["scoring"] = {"rung": rung, "asked": self.scoring, "refused": dict(ladder.refused)}
+            if ladder is not None and rung is None:
+                components.append(self._refused(words, ladder, sources))
                 continue
-            sources["scoring"] = {"rung": ladder.rung, "asked": self.scoring, "refused": dict(ladder.refused)}
-            found = Preferences(words, ladder.rung, sources=sources)
-            components.append((yield from self._look(place, ladder.rung, found, rounds, judging)))
-            measured.append(found)
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"model": model_score(measured)},
-        )
+            found = Preferences(words, rung=rung, sources=sources)
+            components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), judging)))
+            if rung is not None:
+                measured.append(found)
+        return self.finding(components, model_score(measured))
 
     def _collect(
         self, place: int, words: StereotypeWords, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Pair]], dict[str, Any]]]:
         """Take the kept sentences, have lacking ones written, or fall back on templates; in rounds over terms."""
         writing, filling = rng.spawn(2)
-        most = self.most_per_term if self.stop_early else self.per_term
         sentences: tuple[Sentence, ...] = self.sentences
         sources: dict[str, Any] = {}
         if self.writing is not None:
-            made: Written = yield from write_sentences(
+            made = yield from write_sentences(
                 words,
                 sentences,
                 self.writing.per_term,
@@ -206,50 +160,24 @@ class StereotypeScore:
             )
             sentences, sources["writing"] = (*sentences, *made.sentences), {**asdict(self.writing), **made.as_json()}
         elif not sentences:
-            sentences = template_sentences(words, most, filling)
+            sentences = template_sentences(words, self.most_rounds, filling)
         held = sort(sentences, words)
         sources["refused"] = dict(held.refused)
-        rounds = in_turns(held.pairs)[:most]
-        return _within(rounds, MOST_PAIRS // len(self._words)), sources
+        rounds = in_turns(held.items, lambda pair: pair.groups)[: self.most_rounds]
+        return within(rounds, MOST_PAIRS // len(self.known_words)), sources
 
-    def _look(
-        self,
-        place: int,
-        rung: Rung,
-        found: Preferences,
-        rounds: Sequence[Sequence[Pair]],
-        rng: np.random.Generator,
-    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        """Ask round after round, look at what is there, and stop when the letter is clear."""
-        asked = 0
-        for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
-            more = [pair for one in rounds[asked:size] for pair in one]
-            yield from ask_pairs(rung, more, found.tally, str(place), sum(map(len, rounds[:asked])))
-            asked = size
-            last = size == len(rounds) or not self.stop_early or found.tally.unasked > 0
-            look, again = deepcopy(own := rng.spawn(1)[0]), own
-            doubt = 1.0 if last else EARLY
-            component = found.judge(self._tolerance(doubt), look, brief=True)
-            found.looks.append(_looked(size, found, component))
-            if last or component.declared or component.letter is None:
-                break
-        # the same draws, so the same letter, now with all that stands beside it
-        return found.judge(self._tolerance(doubt), again)
+    @staticmethod
+    def _asks(place: int, found: Preferences, rounds: Sequence[Sequence[Pair]]) -> Callable[[int, int], Asking]:
+        def ask(start: int, end: int) -> Asking:
+            assert found.rung is not None  # noqa: S101  there are rounds
+            pairs = [pair for one in rounds[start:end] for pair in one]
+            yield from ask_pairs(found.rung, pairs, found.tally, str(place), sum(map(len, rounds[:start])))
 
-    def _tolerance(self, doubt: float) -> Tolerance:
-        """Give what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
-        confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self._words))
-        return Tolerance.around(self.delta, confidence, largest=0.5)
+        return ask
 
-    def _unasked(
-        self, words: StereotypeWords, ladder: Ladder | None, sources: dict[str, Any], rng: np.random.Generator
-    ) -> Component:
-        """Give up a specification about which nothing can be asked: no sentence, or no rung."""
-        if ladder is None:
-            found = Preferences(words, None, sources=sources)
-            return found.judge(self._tolerance(1.0), rng)
-        sources["scoring"] = {"rung": None, "asked": self.scoring, "refused": dict(ladder.refused)}
-        judged = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self._tolerance(1.0), sources)
+    def _refused(self, words: StereotypeWords, ladder: Ladder, sources: dict[str, Any]) -> Component:
+        """Give up a specification where every way to ask was refused."""
+        judged = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
         rung = list(ladder.refused)[-1]
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
         return judged.give_up(Reason("scoring-refused", facts, words.name))
@@ -279,23 +207,3 @@ def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
         }
 
     return result_or_why(scored)
-
-
-def _within(rounds: list[list[Pair]], most: int) -> list[list[Pair]]:
-    """Drop rounds beyond so many pairs, but never the first."""
-    kept: list[list[Pair]] = []
-    for one in rounds:
-        if kept and sum(map(len, kept)) + len(one) > most:
-            break
-        kept.append(one)
-    return kept
-
-
-def _looked(size: int, found: Preferences, component: Component) -> dict[str, Any]:
-    given = component.probabilities
-    return {
-        "per_term": size,
-        "pairs": len(found.tally.compared),
-        "letter": None if component.letter is None else component.letter.value,
-        "probabilities": None if given is None else asdict(given),
-    }

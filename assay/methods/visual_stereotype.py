@@ -7,8 +7,7 @@ uploaded, kept, or drawn by an author of the user's choice (METHODS section 8).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
@@ -16,20 +15,16 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from assay.bounds import check_bounds
-from assay.catalog.shipped import is_shipped, specifications, visual_words
-from assay.catalog.visuals import VisualWords
-from assay.component import Tolerance
-from assay.declaration import refuse_repeats
+from assay.catalog.stereotypes import VisualWords
 from assay.drawing import Drawing, draw_pictures
-from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.look_sizes import EARLY, look_sizes
 from assay.looking import QUESTION, ask_pictures, check_question
-from assay.model import Component, Finding, Kind, Probe, Reply
-from assay.pictures import Picture, Shown, in_turns, sort
+from assay.model import Component, Kind, Probe, Reply
+from assay.pictures import Picture, Shown, sort
 from assay.sightings import Sightings, model_score
-from assay.visual_judgement import judge_pictures, looked
+from assay.stereotype_design import Asking, StereotypeDesign
+from assay.term_items import in_turns, within
 
 MOST_PICTURES = 10_000
 """Pictures of a rating: every one of them stands on it."""
@@ -38,7 +33,7 @@ Name = Annotated[str, MinLen(1), MaxLen(100)]
 
 
 @dataclass(frozen=True)
-class VisualStereotype:
+class VisualStereotype(StereotypeDesign[VisualWords]):
     """Ask an image classifier which of two labels fits pictures, and whether it goes by a stereotype.
 
     Parameters
@@ -90,6 +85,7 @@ class VisualStereotype:
     aggregation: Literal["worst", "vote"] = "worst"
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    words_type: ClassVar[type[Any]] = VisualWords
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
     summary: ClassVar[str] = "Which of two labels does an image classifier give, and does it go by a stereotype?"
     paper: ClassVar[str] = (
@@ -98,31 +94,8 @@ class VisualStereotype:
 
     def __post_init__(self) -> None:
         """Look the words up and refuse what cannot be carried out."""
-        check_bounds(self)
         check_question(self.question)
-        if self.stop_early and self.per_term > self.most_per_term:
-            raise OutOfBounds(
-                f"most_per_term must be at least per_term ({self.per_term}), not {self.most_per_term}", "most_per_term"
-            )
-        words = self.words if self.words is not None else self._shipped()
-        if words is None:
-            return  # some of the caller's own: whoever keeps them fills them in
-        refuse_repeats("words", [one.name for one in words])
-        about = list(dict.fromkeys(one.attribute for one in words))
-        named = about[0] if len(about) == 1 else "several"
-        if self.attribute not in {"", named}:
-            raise SpecificationError(
-                f"these words are about {', '.join(about)}, not about {self.attribute}; leave one of the two out",
-                "attribute",
-            )
-        object.__setattr__(self, "words", words)
-        object.__setattr__(self, "attribute", named)
-        self._refuse_useless(words)
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Names of the specifications that were asked for; empty for the attribute's usual one."""
-        return (self.specification,) if isinstance(self.specification, str) else self.specification or ()
+        super().__post_init__()
 
     @property
     def needs_author(self) -> bool:
@@ -145,27 +118,16 @@ class VisualStereotype:
             )
         return self
 
-    def _shipped(self) -> tuple[VisualWords, ...] | None:
-        if not all(map(is_shipped, self.named)):
-            return None
-        return tuple(visual_words(name, self.attribute or "gender") for name in self.named or (None,))
-
-    def _refuse_useless(self, words: Sequence[VisualWords]) -> None:
+    def refuse_useless(self, words: Sequence[VisualWords]) -> None:
         """Refuse pictures of which none is of use; where some are not, they are counted and the others shown."""
         if not self.pictures or self.drawing is not None:
             return
-        if not any(sort(self.pictures, one).pictures for one in words):
+        if not any(sort(self.pictures, one).items for one in words):
             raise SpecificationError(
                 f"no picture is of a term of {words[0].name}: the first is said to be of {self.pictures[0].term!r}, "
                 f"and the terms are {', '.join(list(words[0].roles)[:6])} …",
                 "pictures",
             )
-
-    @property
-    def _words(self) -> tuple[VisualWords, ...]:
-        if self.words is None:
-            raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
-        return self.words
 
     def expected_probes(self) -> int:
         """Count the questions of a case that is clear at the first look, and the prompts of an author."""
@@ -178,20 +140,12 @@ class VisualStereotype:
         """Collect the pictures of each specification, and ask until letters are clear."""
         components: list[Component] = []
         measured: list[Sightings] = []
-        for place, (words, own) in enumerate(zip(self._words, rng.spawn(len(self._words)), strict=True)):
+        for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
             rounds, sources = yield from self._collect(place, words)
-            found = Sightings(words, self.answers, sources=sources)
-            components.append((yield from self._look(place, found, rounds, own)))
+            found = Sightings(words, answers=self.answers, sources=sources)
+            components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), own)))
             measured.append(found)
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"model": model_score(measured)},
-        )
+        return self.finding(components, model_score(measured))
 
     def _collect(
         self, place: int, words: VisualWords
@@ -207,45 +161,20 @@ class VisualStereotype:
             pictures, sources["drawing"] = (*pictures, *made.pictures), {**asdict(wanted), **made.as_json()}
         held = sort(pictures, words)
         sources["refused"] = dict(held.refused)
-        most = self.most_per_term if self.stop_early else self.per_term
-        return _within(in_turns(held.pictures)[:most], MOST_PICTURES // len(self._words)), sources
+        rounds = in_turns(held.items)[: self.most_rounds]
+        return within(rounds, MOST_PICTURES // len(self.known_words)), sources
 
-    def _look(
-        self, place: int, found: Sightings, rounds: Sequence[Sequence[Shown]], rng: np.random.Generator
-    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        """Ask round after round, look at what is there, and stop when the letter is clear."""
-        if not rounds:
-            return judge_pictures(found, self._tolerance(1.0), rng)
-        tally, asked = found.tally, 0
-        ask = partial(ask_pictures, words=found.words, question=self.question, tally=tally, place=str(place))
-        yield from ask(rounds[0], first=0, both=True)
-        for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
-            start = max(asked, 1)
-            more = [picture for one in rounds[start:size] for picture in one]
+    def _asks(self, place: int, found: Sightings, rounds: Sequence[Sequence[Shown]]) -> Callable[[int, int], Asking]:
+        """Ask about the first round in both orders, and about the rest as the answers to that require."""
+        tally = found.tally
+        show = partial(ask_pictures, words=found.words, question=self.question, tally=tally, place=str(place))
+
+        def ask(start: int, end: int) -> Asking:
+            if not start:
+                yield from show(rounds[0], first=0, both=True)
+                start = 1
             if not tally.unasked:
-                yield from ask(more, first=sum(map(len, rounds[:start])), both=tally.changed > 0)
-            asked = size
-            last = size == len(rounds) or not self.stop_early or tally.unasked > 0
-            look, again = deepcopy(own := rng.spawn(1)[0]), own
-            doubt = 1.0 if last else EARLY
-            component = judge_pictures(found, self._tolerance(doubt), look, brief=True)
-            found.looks.append(looked(size, found, component))
-            if last or component.declared or component.letter is None:
-                break
-        # the same draws, so the same letter, now with all that stands beside it
-        return judge_pictures(found, self._tolerance(doubt), again)
+                more = [picture for one in rounds[start:end] for picture in one]
+                yield from show(more, first=sum(map(len, rounds[:start])), both=tally.changed > 0)
 
-    def _tolerance(self, doubt: float) -> Tolerance:
-        """Give what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
-        confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self._words))
-        return Tolerance.around(self.delta, confidence, largest=0.5)
-
-
-def _within(rounds: list[list[Shown]], most: int) -> list[list[Shown]]:
-    """Drop rounds beyond so many pictures, but never the first."""
-    kept: list[list[Shown]] = []
-    for one in rounds:
-        if kept and sum(map(len, kept)) + len(one) > most:
-            break
-        kept.append(one)
-    return kept
+        return ask

@@ -28,7 +28,7 @@ from assay.reports.view import (
     Component,
     Effect,
     Example,
-    Look,
+    InterimLook,
     OwnersReply,
     RatingView,
     Said,
@@ -193,8 +193,8 @@ def _block(part: Mapping[str, Any]) -> Block:
     return Block(parts.text(part, "name") or "block", parts.text(part, "role") or "", *shares)
 
 
-def _look(part: Mapping[str, Any]) -> Look:
-    return Look(
+def _look(part: Mapping[str, Any]) -> InterimLook:
+    return InterimLook(
         parts.count(part, "look"), parts.count(part, "texts_per_block"), _verdict(part), part.get("stopped") is True
     )
 

@@ -245,7 +245,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimLook:
     """One look of a sequential design."""
 
     number: int | None
@@ -292,7 +292,7 @@ class Component:
     rates: Mapping[str, Mapping[str, Effect]]
     blocks: tuple[Block, ...]
     pairs: tuple[int, int] | None
-    looks: tuple[Look, ...]
+    looks: tuple[InterimLook, ...]
     sensitivity: Mapping[str, Verdict]
     more_probes: int | None
     usable: int | None

@@ -9,7 +9,7 @@ import numpy as np
 from assay.errors import TooFewObservations
 from assay.statistics.collapsed import Floats
 from assay.statistics.hierarchy import Posterior
-from assay.statistics.intervals import Limits, hpdi
+from assay.statistics.intervals import IntervalEnds, hpdi
 
 MASS = 0.89
 """Mass of the intervals P2 prints."""
@@ -25,7 +25,7 @@ class Difference:
         What it is the mean distance of.
     mean : float
         Mean of the differences, in cosine distance.
-    hpdi : Limits
+    hpdi : IntervalEnds
         Highest-density interval of them.
     p_after_greater : float
         Probability that the number grew.
@@ -33,7 +33,7 @@ class Difference:
 
     name: str
     mean: float
-    hpdi: Limits
+    hpdi: IntervalEnds
     p_after_greater: float
 
     @classmethod

@@ -19,14 +19,14 @@ CLEAR, STEP = 6.0, 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class IntervalEnds:
     """Ends of an interval, in the units of the draws."""
 
     low: float
     high: float
 
 
-def equal_tailed(draws: ArrayLike, level: float = 0.95) -> Limits:
+def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     """Cut the same share of draws off both ends.
 
     Parameters
@@ -47,10 +47,10 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> Limits:
     """
     kept = _checked(draws, level)
     low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
-    return Limits(float(low), float(high))
+    return IntervalEnds(float(low), float(high))
 
 
-def hpdi(draws: ArrayLike, level: float = 0.95) -> Limits:
+def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     """Find the highest-posterior-density interval: the shortest one that holds `level` of the draws.
 
     Both ends are draws. It assumes one mode, as every posterior here has; where the density is
@@ -65,7 +65,7 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> Limits:
     held = min(ordered.size, math.ceil(level * ordered.size))
     widths = ordered[held - 1 :] - ordered[: ordered.size - held + 1]
     first = int(np.argmin(widths))
-    return Limits(float(ordered[first]), float(ordered[first + held - 1]))
+    return IntervalEnds(float(ordered[first]), float(ordered[first + held - 1]))
 
 
 def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
@@ -168,7 +168,7 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(estimate, float(sizes[0]), max(estimate, float(sizes[-1])), level)
 
 
-def _error(limits: Limits, level: float) -> float:
+def _error(limits: IntervalEnds, level: float) -> float:
     """Give the standard error of a normal quantity with such equal tails."""
     from scipy.special import ndtri
 

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from assay.statistics.collapsed import Floats
 from assay.statistics.hierarchy import ConnectionDraws, Posterior, checked_columns
-from assay.statistics.intervals import Limits, hpdi
+from assay.statistics.intervals import IntervalEnds, hpdi
 
 HALF, MOST = 0.5, 0.89
 """Masses of the intervals that P2 counts the data in."""
@@ -163,7 +163,7 @@ def _inside(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
     return _count_in(half, distances), _count_in(most, distances)
 
 
-def _count_in(limits: Limits, distances: Floats) -> int:
+def _count_in(limits: IntervalEnds, distances: Floats) -> int:
     return int(np.count_nonzero((limits.low <= distances) & (distances <= limits.high)))
 
 

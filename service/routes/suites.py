@@ -21,7 +21,7 @@ from service.schemas.suites import SuiteList, SuiteRequest, SuiteView
 from service.strict_json import StrictRoute, json_response, write_json
 from service.suites import Shown, cancel_suite, place_suite, read_suite, wait_for_end
 from store import suites
-from store.suites import StoredSuite, Tally
+from store.suites import StoredSuite, SuiteProgress
 
 router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute)
 
@@ -100,7 +100,7 @@ async def _read(here: Service, suite_id: str, tenant: str) -> Shown:
 
 def _page(
     c: Any, tenant: str, query: PageQuery, before: tuple[int, str] | None
-) -> tuple[Page[StoredSuite], dict[str, Tally]]:
+) -> tuple[Page[StoredSuite], dict[str, SuiteProgress]]:
     rows = suites.page(c, tenant, before=before, limit=query.limit + 1)
     page = Page.of(rows, query.limit, lambda suite: (suite.created_at, suite.id))
     return page, suites.tallies(c, [suite.id for suite in page.rows])

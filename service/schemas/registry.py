@@ -13,7 +13,7 @@ from assay.errors import SpecificationError
 from service.pagination import PageQuery
 from service.schemas.ratings import Methodology, WithdrawnView
 from service.schemas.values import Asked, Instant, KindName, LetterName, Told, Visibility
-from store.census import Tally
+from store.census import LetterCount
 from store.timeline import Step
 
 LetterVerdict = Literal["same", "changed", "undecided"]
@@ -244,7 +244,7 @@ class DistributionView(Told):
     items: list[DistributionRow]
 
     @classmethod
-    def of(cls, tallies: Sequence[Tally]) -> Self:
+    def of(cls, tallies: Sequence[LetterCount]) -> Self:
         """Gather counts that come sorted."""
         rows = []
         for about, group in groupby(tallies, lambda one: (one.kind, one.attribute, one.method)):

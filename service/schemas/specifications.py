@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from langcodes import standardize_tag, tag_is_valid
 from pydantic import AfterValidator, Field
 
-from assay.catalog.choices import AssociationWords, ChoiceWords, Specification
-from assay.catalog.stereotypes import StereotypeWords
-from assay.catalog.visuals import VisualWords
+from assay.catalog.choices import AssociationWords, ChoiceWords
+from assay.catalog.specification import Specification
+from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import SpecificationError
 from service.pagination import PageQuery
 from service.schemas.values import Asked, Instant, Told, instant

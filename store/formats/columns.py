@@ -57,7 +57,7 @@ def read_cell(text: str, kind: str) -> Field:
     return float(text) if kind == "number" else text
 
 
-class Tally:
+class ColumnTally:
     """Watches the cells of one column go by.
 
     Parameters

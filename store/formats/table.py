@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from assay.model import Field
-from store.formats.columns import Tally, read_cell
+from store.formats.columns import ColumnTally, read_cell
 from store.formats.csv_rows import CsvRows
 from store.formats.parquet_rows import ParquetRows
 from store.formats.refusal import Unreadable
@@ -53,11 +53,11 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
     """
     if media_type == PARQUET:
         parquet = ParquetRows(file)
-        tallies = [Tally(name, kind) for name, kind in parquet.columns.items()]
+        tallies = [ColumnTally(name, kind) for name, kind in parquet.columns.items()]
         rows = _tally(tallies, (row for _, row in parquet))
     else:
         lines = CsvRows(file)
-        tallies = [Tally(name) for name in lines.columns]
+        tallies = [ColumnTally(name) for name in lines.columns]
         rows = _tally(tallies, (row for _, row in lines))
     if not rows:
         raise Unreadable("the table has columns but no rows")
@@ -103,7 +103,7 @@ def _parquet(file: BinaryIO) -> Iterator[tuple[int, Sequence[Field]]]:
         yield place, row
 
 
-def _tally(tallies: Sequence[Tally], rows: Iterator[Sequence[Field]]) -> int:
+def _tally(tallies: Sequence[ColumnTally], rows: Iterator[Sequence[Field]]) -> int:
     count = 0
     for row in rows:
         count += 1

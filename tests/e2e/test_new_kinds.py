@@ -14,12 +14,13 @@ import httpx
 import numpy as np
 import pytest
 
-from assay.catalog.shipped import choice_words
+from assay.catalog.choices import ChoiceWords
+from assay.catalog.shipped import shipped_words
 from assay.methods import METHODS, method_name
 from demo.known import predictor
 from demo.wages import payroll
 
-OCCUPATIONS = choice_words("gender-occupations", "gender")
+OCCUPATIONS = shipped_words(ChoiceWords, "gender-occupations", "gender")
 
 OWN_CHOICES = {
     "name": "ward-work",

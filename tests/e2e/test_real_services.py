@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from assay.catalog.shipped import association_words
+from assay.catalog.choices import AssociationWords
+from assay.catalog.shipped import shipped_words
 from demo.real import load
 from demo.real.adult import INCOME, read_adult
 from demo.real.census import WAGE, read_census
@@ -151,7 +152,7 @@ def test_association_reports_a_posterior_of_google_news_and_forces_no_letter(rat
 @needs_data
 def test_with_the_words_it_knows_google_news_leans_to_data_sensitive_and_is_not_declared(rated):
     known = load("google-news", DATA)
-    words = asdict(association_words("p2-gender", "gender"))
+    words = asdict(shipped_words(AssociationWords, "p2-gender", "gender"))
     words["neutral"] = [word for word in words["neutral"] if known.embed(word, "m") is not None]
     experiment = {"method": "association", "words": words}
     rating = rated("google-news", "embedder", "openai-embeddings", experiment, model="m")

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.catalog.choices import AssociationWords
 from assay.catalog.profiles import contents
-from assay.catalog.shipped import association_words
+from assay.catalog.shipped import shipped_words
 from assay.experiment import run
 from assay.methods import StimulusSampling
 from assay.model import Reply
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.skipif(not VECTORS.exists(), reason="the shared word ve
 DIMS = 20
 """Principal components that are kept of 300."""
 
-PLEASANT, UNPLEASANT = association_words("weat-1", "pleasantness").attributes.values()
+PLEASANT, UNPLEASANT = shipped_words(AssociationWords, "weat-1", "pleasantness").attributes.values()
 
 WOMEN = ["she", "her", "woman", "girl", "sister", "daughter", "mother", "aunt", "female"]
 MEN = ["he", "him", "man", "boy", "brother", "son", "father", "uncle", "male"]

@@ -102,8 +102,8 @@ def test_the_papers_sentences_are_of_use_where_nothing_else_tells_the_groups_apa
         mine = [row for row in rows("gpt2") if f" {row['group']} (" in one.citation]
         printed = {frozenset((row["sent_att_1"], row["sent_att_2"])) for row in mine}
         held = sort([Sentence(row["sent_att_1"]) for row in mine], one.words)
-        used += len(held.pairs)
-        same += sum(frozenset((pair.first, pair.second)) in printed for pair in held.pairs)
+        used += len(held.items)
+        same += sum(frozenset((pair.first, pair.second)) in printed for pair in held.items)
         why.update(held.refused)
     assert used > 450
     assert same > 0.8 * used

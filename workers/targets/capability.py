@@ -1,7 +1,7 @@
 """What has to be known before a target is rated: can it do what the experiment relies on.
 
 A handful of calls. What could falsify a rating makes the target unfit; what is merely worth knowing
-becomes a note. What is looked at depends on the kind: `examine_translator`, `examine_predictor`.
+becomes a note. What is looked at depends on the kind: `workers.targets.examination` and its subclasses.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
 """Failures that no other question would escape."""
 
 MEND_ARRAYS = "an answer could be taken for another question's; mend the service's answers to lists"
-
-NOT_DETERMINISTIC = "the same text got two different answers: the service is not deterministic"
 
 T = TypeVar("T")
 
@@ -153,7 +151,7 @@ class Calls:
             await self.sleep(backoff_s if asked_s is None else min(asked_s, WAIT_CAP_S))
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
-    async def timed(self, call: Callable[[], Awaitable[T]]) -> tuple[T, float]:
+    async def timed(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> tuple[T, float]:
         """Make a call; give its answer and the seconds it took, without the failures before it."""
         began = 0.0
 
@@ -162,7 +160,7 @@ class Calls:
             began = self.clock()
             return await call()
 
-        answer = await self.persist(start)
+        answer = await self.persist(start, tries)
         return answer, self.clock() - began
 
 

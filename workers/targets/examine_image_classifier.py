@@ -6,25 +6,13 @@ them are asked about alone: a call carries one image.
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from assay.model import Ask, Failure, Look, Reply
-from workers.egress import CallFailed
+from assay.model import Ask, Look, Reply
 from workers.targets.adapter import Adapter, Target
-from workers.targets.capability import (
-    HOPELESS,
-    NOT_DETERMINISTIC,
-    Calls,
-    Capability,
-    TargetUnfit,
-    at_once,
-    one_by_one,
-    unfit,
-)
-from workers.targets.examine_predictor import shown
+from workers.targets.capability import Calls, Capability, TargetUnfit
+from workers.targets.examination import Examination, shown
 from workers.targets.likeness import ROUNDING, difference
 from workers.targets.sample_images import QUESTION, SHAPES, sample_images
 
@@ -65,80 +53,46 @@ def looks_for(target: Target, asked: Sequence[Ask] = ()) -> tuple[Look, ...]:
     return tuple(Look(image, labels, QUESTION) for image in sample_images())
 
 
-async def examine_image_classifier(
-    adapter: Adapter,
-    looks: Sequence[Look],
-    clock: Callable[[], float] = time.monotonic,
-    *,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    turn: Callable[[], Awaitable[None]] = at_once,
-) -> Capability:
-    """Examine an image classifier in four to six calls.
+class ImageExamination(Examination):
+    """Examination of an image classifier, in four to six calls.
 
     A service that takes none of the images is not rated, nor one that takes none of the experiment's, nor one that
     scores other labels than it is asked about.
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
+    adapter, calls
+        As of `Examination`.
     looks : sequence of Look
         Questions to try it with, of one form (`looks_for`).
-    clock : callable
-        Seconds, for the latency.
-    sleep : callable
-        Waits between tries.
-    turn : callable
-        Waits before each call, as the target's limits ask.
-
-    Raises
-    ------
-    TargetUnfit
-        If a rating would not be worth its name.
     """
-    return await _Examination(adapter, looks, Calls(clock, sleep, turn)).run()
 
-
-class _Examination:
     def __init__(self, adapter: Adapter, looks: Sequence[Look], calls: Calls) -> None:
         if not looks:
             raise ValueError("an examination needs a question")
-        self._adapter, self._looks, self._calls = adapter, looks, calls
-        self._notes: list[str] = []
-        self._latency_s: float | None = None
+        super().__init__(adapter, calls)
+        self._looks = looks
 
     async def run(self) -> Capability:
+        """Examine the target."""
         replies = {ask: await self._one(ask) for ask in self._looks}
         self._check_failures(replies)
         answers = {ask: reply.value for ask, reply in replies.items() if reply.failure is None}
         asked, returned = next(iter(answers.items()))
         self._compare([*answers.values()])
         self._recognise(answers)
-        return Capability(
-            adapter=one_by_one(self._adapter),
-            latency_s=self._latency_s or 0.0,
+        return self._found(
+            described(asked),
+            shown(returned),
             deterministic=await self._again(asked, returned),
-            batch=False,
-            order_kept=None,
-            truncates_at=None,
-            notes=tuple(self._notes),
-            asked=described(asked),
-            returned=shown(returned),
-            calls=self._calls.made,
             labels=asked.labels if returned["scores"] is not None else None,
         )
 
-    async def _one(self, ask: Look) -> Reply:
-        """Show one image; a failure of this image alone is a reply."""
-        try:
-            replies, latency_s = await self._calls.timed(lambda: self._adapter.answer([ask]))
-        except CallFailed as failed:
-            if failed.code in HOPELESS or (failed.retriable and self._latency_s is None):
-                raise unfit(failed) from None
-            return Reply(failure=Failure(failed.code, failed.message))
-        if replies[0].failure is None and self._latency_s is None:
-            self._latency_s = latency_s
-        return replies[0]
+    def _apart(self, one: dict[str, Any], other: dict[str, Any]) -> float:
+        """Measure how far apart two answers are: their probabilities, or else whether their words differ."""
+        if one["scores"] is not None and other["scores"] is not None:
+            return difference(one, other)
+        return float(one != other)
 
     def _check_failures(self, replies: dict[Look, Reply]) -> None:
         """Refuse a service that takes no image, no image of the experiment, or does not know the labels."""
@@ -155,7 +109,7 @@ class _Examination:
 
     def _compare(self, answers: Sequence[Any]) -> None:
         """Note what different images should not have in common."""
-        if len(answers) > 1 and not any(_apart(answers[0], other) > ROUNDING for other in answers[1:]):
+        if len(answers) > 1 and not any(self._apart(answers[0], other) > ROUNDING for other in answers[1:]):
             self._notes.append("all images got the same answer: does the image reach the model?")
         scored = sum(answer["scores"] is not None for answer in answers)
         if 0 < scored < len(answers):
@@ -169,29 +123,11 @@ class _Examination:
             right = sum(names[ask.image] in _best(value) for ask, value in ours.items())
             self._notes.append(f"{right} of {len(ours)} plain shapes were recognised")
 
-    async def _again(self, ask: Look, before: Any) -> bool | None:
-        """Ask a question once more."""
-        reply = await self._one(ask)
-        if reply.failure is not None:
-            self._notes.append(f"whether it is deterministic could not be seen ({reply.failure.code})")
-            return None
-        alike = _apart(before, reply.value) <= ROUNDING
-        if not alike:
-            self._notes.append(NOT_DETERMINISTIC.replace("text", "image"))
-        return alike
-
 
 def described(ask: Look) -> str:
     """Write a question for people."""
     image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
     return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
-
-
-def _apart(one: dict[str, Any], other: dict[str, Any]) -> float:
-    """Measure how far apart two answers are: their probabilities, or else whether their words differ."""
-    if one["scores"] is not None and other["scores"] is not None:
-        return difference(one, other)
-    return float(one != other)
 
 
 def _best(value: dict[str, Any]) -> str:

@@ -7,29 +7,15 @@ look as if it had no preference at all, so nobody is believed before the tokens 
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.model import AUTHORED, Ask, Choose, Failure, Fill, Reply, Score, Write
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
-from workers.targets.capability import (
-    HOPELESS,
-    MEND_ARRAYS,
-    NOT_DETERMINISTIC,
-    TRIES,
-    Calls,
-    Capability,
-    TargetUnfit,
-    at_once,
-    one_by_one,
-    unfit,
-)
-from workers.targets.examine_predictor import ONE_BY_ONE, shown
-from workers.targets.likeness import CLOSE, MOST_COMPARED, ROUNDING, Order, difference, order_of, told_apart
+from workers.targets.capability import HOPELESS, TRIES, Calls, Capability, TargetUnfit, unfit
+from workers.targets.examination import Examination, comparable, shown
+from workers.targets.likeness import MOST_COMPARED, told_apart
 from workers.targets.samples import spread
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
@@ -70,15 +56,8 @@ PARTICULAR = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
 """Failures of one question that another may not have."""
 
 
-async def examine_language_model(
-    adapter: Adapter,
-    asked: Sequence[Ask] = (),
-    clock: Callable[[], float] = time.monotonic,
-    *,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    turn: Callable[[], Awaitable[None]] = at_once,
-) -> Capability:
-    """Examine a language model in about ten calls, or an author in one, or a few where that brings nothing.
+class ModelExamination(Examination):
+    """Examination of a language model in about ten calls, or of an author in one, or a few where that brings nothing.
 
     Every rung is tried; the best that works (or the one the experiment asks for) is asked several
     questions alone, one of them twice, and then all in one call. A model that answers on no rung is
@@ -87,44 +66,31 @@ async def examine_language_model(
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
+    adapter, calls
+        As of `Examination`.
     asked : sequence of Ask
         What the experiment asks first. Where this is to write or to draw, the target is its author, and has only
         to answer at all; where there is nothing, it is tried with questions of ours.
-    clock : callable
-        Seconds, for the latency.
-    sleep : callable
-        Waits between tries.
-    turn : callable
-        Waits before each call, as the target's limits ask.
-
-    Raises
-    ------
-    TargetUnfit
-        If a rating would not be worth its name.
     """
-    examination = _Examination(adapter, asked, Calls(clock, sleep, turn))
-    if asked and all(isinstance(ask, AUTHORED) for ask in asked):
-        return await examination.of_author()
-    return await examination.of_model()
 
-
-class _Examination:
     def __init__(self, adapter: Adapter, asked: Sequence[Ask], calls: Calls) -> None:
-        self._adapter, self._calls = adapter, calls
+        super().__init__(adapter, calls)
         self._asked = {kind: [ask for ask in asked if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
-        self._notes: list[str] = []
-        self._latency_s: float | None = None
         self._passing: CallFailed | None = None
 
-    async def of_author(self) -> Capability:
+    async def run(self) -> Capability:
+        """Examine the target."""
+        if any(self._asked[kind] for kind in AUTHORED) and not any(self._asked[kind] for kind in RUNGS):
+            return await self._of_author()
+        return await self._of_model()
+
+    async def _of_author(self) -> Capability:
         """See whether anything is written, or drawn, at all; one prompt that is declined says nothing about others."""
         lost: Failure | None = None
         for ask in self._prompts():
             reply = await self._one(ask, TRIES if self._passing is None else 1)  # it was waited for once
             if reply.failure is None:
-                return self._found(ask, reply.value, (ask.asks,))
+                return self._found(shown(text_of(ask)), shown(reply.value), rungs=(ask.asks,))
             lost = lost or reply.failure
             self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
         assert lost is not None  # noqa: S101  an author is asked something
@@ -139,7 +105,7 @@ class _Examination:
         different = {text_of(ask): ask for ask in reversed(asked)}  # the first of each
         return list(dict.fromkeys([*reversed(different.values()), *asked]))[:MOST_COMPARED]
 
-    async def of_model(self) -> Capability:
+    async def _of_model(self) -> Capability:
         """Try every rung, and look closely at the one that will be used."""
         works: dict[type[Ask], tuple[Ask, Reply]] = {}
         lost: dict[type[Ask], Failure] = {}
@@ -158,31 +124,23 @@ class _Examination:
         ask, reply = works[rung]
         alone = await self._alone(rung, ask, reply.value)
         deterministic = await self._again(ask, reply.value)
-        order_kept = await self._several(alone, deterministic) if self._adapter.batch_limit > 1 else None
+        order_kept = await self._several(alone, deterministic)
         await self._wrong(rung)
-        found = self._found(ask, reply.value, tuple(kind.asks for kind in works))
-        return replace(
-            found,
-            adapter=self._adapter if order_kept else found.adapter,
+        return self._found(
+            shown(text_of(ask)),
+            shown(reply.value),
             deterministic=deterministic,
-            batch=order_kept is True,
             order_kept=order_kept,
+            rungs=tuple(kind.asks for kind in works),
         )
 
-    def _found(self, ask: Ask, value: Any, rungs: tuple[str, ...]) -> Capability:
-        return Capability(
-            adapter=one_by_one(self._adapter),
-            latency_s=self._latency_s or 0.0,
-            deterministic=None,
-            batch=False,
-            order_kept=None,
-            truncates_at=None,
-            notes=tuple(self._notes),
-            asked=shown(text_of(ask)),
-            returned=shown(value),
-            calls=self._calls.made,
-            rungs=rungs,
-        )
+    def _is_fatal(self, failed: CallFailed) -> bool:
+        """Go on after an error that looks as if it would pass: some engines answer so what they cannot do."""
+        if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
+            return True
+        if failed.retriable:
+            self._passing = failed
+        return False
 
     async def _try(self, rung: type[Ask]) -> tuple[Ask, Reply]:
         """Ask a question or two of one kind; a word that a model does not know says nothing about others."""
@@ -193,27 +151,6 @@ class _Examination:
             if reply.failure is None or reply.failure.code not in PARTICULAR:
                 return ask, reply
         return questions[0], reply
-
-    async def _one(self, ask: Ask, tries: int = TRIES) -> Reply:
-        """Ask one question; only a failure that another question might escape is a reply."""
-        began = 0.0
-
-        async def call() -> Sequence[Reply]:
-            nonlocal began
-            began = self._calls.clock()
-            return await self._adapter.answer([ask])
-
-        try:
-            replies = await self._calls.persist(call, tries)
-        except CallFailed as failed:
-            if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
-                raise unfit(failed) from None
-            if failed.retriable:  # some engines answer what they cannot do with an error that looks as if it would pass
-                self._passing = failed
-            return Reply(failure=Failure(failed.code, failed.message))
-        if replies[0].failure is None and self._latency_s is None:
-            self._latency_s = self._calls.clock() - began  # without the failures before it
-        return replies[0]
 
     async def _no_rung(self, lost: Mapping[type[Ask], Failure]) -> TargetUnfit:
         """Say why nothing works: what was wrong with each way to ask."""
@@ -258,55 +195,6 @@ class _Examination:
             "check the model and the path: the text may not reach the model",
         )
 
-    async def _again(self, ask: Ask, before: Any) -> bool | None:
-        reply = await self._one(ask)
-        if reply.failure is not None:
-            self._notes.append(f"whether it is deterministic could not be seen ({reply.failure.code})")
-            return None
-        apart = difference(comparable(before), comparable(reply.value))
-        if apart > ROUNDING:
-            self._notes.append(NOT_DETERMINISTIC)
-        elif apart > 0:
-            self._notes.append(f"the same question got answers that differ by rounding ({apart:.1g} of their size)")
-        return apart <= ROUNDING
-
-    async def _several(self, alone: Mapping[Ask, Any], deterministic: bool | None) -> bool | None:
-        """Ask questions again in one call; ``True`` if their order was kept, ``None`` if it could not be seen."""
-        questions = list(alone)[: min(MOST_COMPARED, self._adapter.batch_limit)]
-        if len(questions) < 2:
-            self._notes.append("one question is too few to see the order of several; they are sent one by one")
-            return None
-        own = [comparable(alone[ask]) for ask in questions]
-        together = await self._together(questions)
-        if together is None:
-            return None
-        order = order_of(own, together)
-        if order is Order.CROSSED and deterministic:
-            again = await self._together(questions)
-            if again is not None and max(map(difference, together, again)) <= CLOSE:  # it is not chance
-                raise TargetUnfit(
-                    "out-of-order", f"{len(own)} questions in one call got their answers in another order", MEND_ARRAYS
-                )
-        if order is Order.KEPT:
-            return True
-        self._notes.append(ONE_BY_ONE[order])
-        return False if order is Order.CROSSED else None
-
-    async def _together(self, questions: Sequence[Ask]) -> list[Any] | None:
-        """Ask all in one call; ``None``, with a note, where that failed."""
-        try:
-            replies = await self._calls.persist(lambda: self._adapter.answer(questions))
-        except CallFailed as failed:
-            if failed.code == "wrong-count":
-                raise TargetUnfit(failed.code, failed.message, MEND_ARRAYS) from None
-            self._notes.append(f"several questions in one call failed ({failed.code}); they are sent one by one")
-            return None
-        failure = next((reply.failure for reply in replies if reply.failure), None)
-        if failure is not None:
-            self._notes.append(f"questions failed in one call, not alone ({failure.code}); they are sent one by one")
-            return None
-        return [comparable(reply.value) for reply in replies]
-
     async def _wrong(self, rung: type[Ask]) -> None:
         """See how the service says that it cannot answer: an empty text has no probability."""
         if rung is not Score:
@@ -322,17 +210,6 @@ class _Examination:
             return
         if reply.failure is None:
             self._notes.append("an empty text got a log-probability, which is none of a text")
-
-
-def comparable(value: Any) -> Any:
-    """Give the part of an answer that tells it from others: a number, or a choice as a class."""
-    match value:
-        case {"log_probability": number} | {"probability": number}:
-            return number
-        case {"choice": place}:
-            return {"label": str(place), "scores": None}
-        case _:
-            return value
 
 
 def text_of(ask: Ask) -> str:

@@ -6,28 +6,16 @@ come back for the right questions, in order, and whole.
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
 import unicodedata
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
-from assay.model import Failure, Reply, Translate
+from assay.model import Failure, Translate
 from assay.translation import untranslated
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
-from workers.targets.capability import (
-    HOPELESS,
-    MEND_ARRAYS,
-    NOT_DETERMINISTIC,
-    PATIENCE,
-    Calls,
-    Capability,
-    TargetUnfit,
-    at_once,
-    one_by_one,
-    unfit,
-)
+from workers.targets.capability import HOPELESS, MEND_ARRAYS, PATIENCE, Calls, Capability, TargetUnfit, unfit
+from workers.targets.examination import Examination
 
 SENTENCES = 40
 """Sentences of the long text."""
@@ -40,69 +28,44 @@ _NUMBER = re.compile(r"\d+")
 Pair = tuple[str, str]
 
 
-async def examine_translator(
-    adapter: Adapter,
-    pairs: Sequence[Pair],
-    clock: Callable[[], float] = time.monotonic,
-    *,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    turn: Callable[[], Awaitable[None]] = at_once,
-) -> Capability:
-    """Examine a translator in about six calls.
+class TranslatorExamination(Examination):
+    """Examination of a translator, in about six calls.
 
     A service whose answers to several texts come in another number or order is not rated. Where
     that could not be seen, the result's `adapter` sends texts one by one, which is always safe.
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
+    adapter, calls
+        As of `Examination`.
     pairs : sequence of (source, target)
         What the experiment will ask for; the first is examined, and its way back if it is there.
-    clock : callable
-        Seconds, for the latency.
-    sleep : callable
-        Waits between tries.
-    turn : callable
-        Waits before each call, as the target's limits ask.
-
-    Raises
-    ------
-    TargetUnfit
-        If a rating would not be worth its name.
     """
-    return await _Examination(adapter, pairs, Calls(clock, sleep, turn)).run()
 
-
-class _Examination:
     def __init__(self, adapter: Adapter, pairs: Sequence[Pair], calls: Calls) -> None:
         if not pairs:
             raise ValueError("an examination needs a pair of languages")
-        self._adapter, self._pairs, self._calls = adapter, tuple(pairs), calls
-        self._notes: list[str] = []
+        super().__init__(adapter, calls)
+        self._pairs = tuple(pairs)
 
     async def run(self) -> Capability:
+        """Examine the target."""
         await self._check_languages()
         asked = sentence(0)
-        returned, latency_s = await self._first(asked)
-        deterministic = await self._again(asked, returned)
+        returned = await self._first(asked)
+        deterministic = await self._again(Translate(asked, *self._pairs[0]), returned)
         await self._back(returned)
-        order_kept = await self._several() if self._adapter.batch_limit > 1 else None
-        if order_kept is not True and self._adapter.batch_limit > 1:
-            self._adapter = one_by_one(self._adapter)
+        order_kept = await self._numbered() if self._adapter.batch_limit > 1 else None
         truncates_at = await self._long()
-        return Capability(
-            adapter=self._adapter,
-            latency_s=latency_s,
-            deterministic=deterministic,
-            batch=order_kept is True,
-            order_kept=order_kept,
-            truncates_at=truncates_at,
-            notes=tuple(self._notes),
-            asked=asked,
-            returned=returned,
-            calls=self._calls.made,
+        return self._found(
+            asked, returned, deterministic=deterministic, order_kept=order_kept, truncates_at=truncates_at
         )
+
+    def _is_fatal(self, failed: CallFailed) -> bool:
+        return self._latency_s is None or super()._is_fatal(failed)
+
+    def _apart(self, one: str, other: str) -> float:
+        return float(one != other)
 
     async def _check_languages(self) -> None:
         try:
@@ -122,15 +85,9 @@ class _Examination:
                 "leave these languages out, or name the service's own codes in settings.language_codes",
             )
 
-    async def _first(self, asked: str) -> tuple[str, float]:
+    async def _first(self, asked: str) -> str:
         """Translate one text: what everything else depends on."""
-        try:
-            replies, latency_s = await self._calls.timed(
-                lambda: self._adapter.answer([Translate(asked, *self._pairs[0])])
-            )
-        except CallFailed as failed:
-            raise unfit(failed) from None
-        reply = replies[0]
+        reply = await self._one(Translate(asked, *self._pairs[0]))
         if reply.failure is not None:
             raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
         returned = str(reply.value)
@@ -140,38 +97,27 @@ class _Examination:
             )
         if untranslated(asked, returned):
             self._notes.append("the text came back as it was sent; the service may not translate this pair")
-        return returned, latency_s
-
-    async def _again(self, asked: str, returned: str) -> bool | None:
-        reply = await self._one(asked, self._pairs[0], "whether it is deterministic")
-        if reply is None:
-            return None
-        if reply.value != returned:
-            self._notes.append(NOT_DETERMINISTIC)
-        return bool(reply.value == returned)
+        return returned
 
     async def _back(self, returned: str) -> None:
         """Translate the first answer back, where the experiment goes there and back."""
         there, back = self._pairs[0]
         if (back, there) not in self._pairs[1:]:
             return
-        reply = await self._one(returned, (back, there), "the way back")
-        if reply is not None and not str(reply.value).strip():
+        reply = await self._one(Translate(returned, back, there))
+        if reply.failure is not None:
+            self._notes.append(f"the way back could not be seen ({reply.failure.code})")
+        elif not str(reply.value).strip():
             raise TargetUnfit("empty", "the way back brought nothing", f"check that it translates {back} to {there}")
 
-    async def _several(self) -> bool | None:
+    async def _numbered(self) -> bool | None:
         """Ask several texts at once; ``True`` if their order was kept, ``None`` if it could not be seen."""
         size = min(5, self._adapter.batch_limit)
         numbers = [number(place) for place in range(1, size + 1)]
-        asks = [Translate(sentence(place), *self._pairs[0]) for place in range(1, size + 1)]
-        try:
-            replies = await self._calls.persist(lambda: self._adapter.answer(asks))
-        except CallFailed as failed:
-            if failed.code == "wrong-count":
-                raise TargetUnfit(failed.code, failed.message, MEND_ARRAYS, None) from None
-            self._notes.append(f"several texts in one call failed ({failed.code}); texts are sent one by one")
+        together = await self._together([Translate(sentence(place), *self._pairs[0]) for place in range(1, size + 1)])
+        if together is None:
             return None
-        found = [numbers_in(reply) for reply in replies]
+        found = list(map(numbers_in, together))
         if all(own in there for own, there in zip(numbers, found, strict=True)):
             return True
         if any(set(numbers) - {own} & there for own, there in zip(numbers, found, strict=True)):
@@ -183,13 +129,10 @@ class _Examination:
         """Ask a text of many sentences; one that comes back without its end makes the target unfit."""
         asked = " ".join(sentence(place) for place in range(SENTENCES))
         numbers = [number(place) for place in range(SENTENCES)]
-        try:
-            reply = (await self._calls.persist(lambda: self._adapter.answer([Translate(asked, *self._pairs[0])])))[0]
-        except CallFailed as failed:
-            reply = Reply(failure=Failure(failed.code, failed.message))
+        reply = await self._one(Translate(asked, *self._pairs[0]))
         if reply.failure is not None:
             return self._refused_long(reply.failure, len(asked))
-        kept = numbers_in(reply)
+        kept = numbers_in(reply.value)
         places = [place for place, each in enumerate(numbers) if each in kept]
         if not places:
             self._notes.append("the numbers did not survive, so it could not be seen whether long texts stay whole")
@@ -212,17 +155,6 @@ class _Examination:
         self._notes.append(f"whether long texts stay whole could not be seen ({failure.code})")
         return None
 
-    async def _one(self, text: str, pair: Pair, what: str) -> Reply | None:
-        """Ask one text; a failure only means that `what` could not be seen."""
-        try:
-            reply = (await self._calls.persist(lambda: self._adapter.answer([Translate(text, *pair)])))[0]
-        except CallFailed as failed:
-            reply = Reply(failure=Failure(failed.code, failed.message))
-        if reply.failure is not None:
-            self._notes.append(f"{what} could not be seen ({reply.failure.code})")
-            return None
-        return reply
-
 
 def number(place: int) -> int:
     """Give the number of a sentence; no two sentences share one."""
@@ -234,9 +166,9 @@ def sentence(place: int) -> str:
     return f"The house has the number {number(place)}."
 
 
-def numbers_in(reply: Reply) -> set[int]:
+def numbers_in(returned: object) -> set[int]:
     """Read the numbers of an answer, in whatever digits they are written."""
-    digits = "".join(_digit(character) for character in str(reply.value))
+    digits = "".join(_digit(character) for character in str(returned))
     return {int(found) for found in _NUMBER.findall(digits) if len(found) <= 4}
 
 

@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from assay.catalog.choices import LONGEST, MOST_WORDS, AssociationWords, ChoiceWords, check_words
+from assay.catalog.choices import AssociationWords, ChoiceWords
+from assay.catalog.word_lists import LONGEST, MOST_WORDS, check_words
 from assay.errors import OutOfBounds, SpecificationError
 
 CHOICE = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": 0.9, "baker": None}, ("table",))

@@ -6,7 +6,7 @@ from unicodedata import normalize
 
 import pytest
 
-from assay.catalog.visuals import VisualWords
+from assay.catalog.stereotypes import VisualWords
 from assay.looking import Reader
 
 

@@ -14,7 +14,8 @@ import pytest
 from assay.catalog.shipped import specifications
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
-from assay.sentences import Pair, Sentence, check, in_turns, read, sort, template_sentences
+from assay.sentences import Pair, Sentence, check, read, sort, template_sentences
+from assay.term_items import in_turns
 
 PAIRS = Path(__file__).resolve().parents[4] / "shared" / "data" / "biastestgpt" / "pairs" / "gpt2.csv.gz"
 
@@ -221,7 +222,7 @@ def test_the_papers_counterparts_are_of_use_whatever_changed_with_the_group():
 def test_what_is_of_no_use_is_counted_by_reason_and_repetitions_are_kept_once():
     texts = ["The man likes tea.", "The woman likes tea.", "Nobody likes tea.", "No one likes tea.", "The man ate."]
     held = sort(map(Sentence, texts), WORDS)
-    assert [pair.first for pair in held.pairs] == ["The man likes tea."]
+    assert [pair.first for pair in held.items] == ["The man likes tea."]
     assert held.refused == {"repeated": 1, "no-group-term": 2, "no-attribute-term": 1}
 
 
@@ -232,7 +233,7 @@ def test_rounds_take_one_pair_of_each_term_and_change_the_group_terms():
         for group in ("man", "uncle")
         for verb in ("likes", "sees")[: 1 if term == "art" else 2]
     ]
-    rounds = in_turns(sort(sentences, WORDS).pairs)
+    rounds = in_turns(sort(sentences, WORDS).items, lambda pair: pair.groups)
     assert [[pair.term for pair in one] for one in rounds] == [["math", "tea", "art"]] * 2 + [["math", "tea"]] * 2
     assert {pair.groups for pair in rounds[0]} == {0}
     assert {pair.groups for pair in rounds[1]} == {1}
@@ -244,9 +245,9 @@ def test_templates_of_shipped_words_are_all_of_use_and_balanced(name):
     sentences = template_sentences(words, 2 * len(words.pairs), np.random.Generator(np.random.PCG64(1)))
     held = sort(sentences, words)
     assert held.refused == {}
-    assert len(held.pairs) == len(sentences) == 2 * len(words.pairs) * len(words.roles)
+    assert len(held.items) == len(sentences) == 2 * len(words.pairs) * len(words.roles)
     met = {}
-    for pair in held.pairs:
+    for pair in held.items:
         met.setdefault(pair.term, []).append(pair.groups)
     assert all(sorted(groups) == sorted([*range(len(words.pairs))] * 2) for groups in met.values())
 

@@ -8,18 +8,10 @@ import pytest
 
 from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.labour import occupations
-from assay.catalog.shipped import (
-    association_words,
-    choice_words,
-    is_shipped,
-    specification,
-    specifications,
-    stereotype_words,
-    visual_words,
-)
-from assay.catalog.stereotypes import StereotypeWords
+from assay.catalog.shipped import is_shipped, shipped_words, specification, specifications
+from assay.catalog.specification import WORDS
+from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.catalog.tables import read_table
-from assay.catalog.visuals import VisualWords
 from assay.errors import UnknownName
 
 P1_CUES = {
@@ -66,9 +58,7 @@ class TestEvery:
 
     def test_is_found_by_its_name_and_attribute(self, name):
         one = specification(name)
-        find = {"choices": choice_words, "association": association_words, "stereotype": stereotype_words}
-        find |= {"visual": visual_words}
-        assert find[one.kind](name, one.words.attribute) is one.words
+        assert shipped_words(WORDS[one.kind], name, one.words.attribute) is one.words
         assert is_shipped(name)
 
     def test_has_controls_that_are_no_stereotypes(self, name):
@@ -85,9 +75,9 @@ class TestEvery:
         assert not controls & others
 
     def test_is_not_found_as_the_other_kind(self, name):
-        find = association_words if specification(name).kind == "choices" else choice_words
+        other = AssociationWords if specification(name).kind == "choices" else ChoiceWords
         with pytest.raises(UnknownName, match=name):
-            find(name, "gender")
+            shipped_words(other, name, "gender")
 
 
 def test_there_is_one_file_for_each_and_one_for_controls():
@@ -96,20 +86,20 @@ def test_there_is_one_file_for_each_and_one_for_controls():
 
 
 def test_the_cues_of_gender_are_those_of_the_paper():
-    words = choice_words("gender-occupations", "gender")
+    words = shipped_words(ChoiceWords, "gender-occupations", "gender")
     assert set(words.cues) == P1_CUES
     assert (words.first, words.second) == ("women", "men")
 
 
 def test_the_concepts_of_gender_are_the_occupations_whose_share_is_known():
     known = {one.name: one.share_women for one in occupations() if one.share_women is not None}
-    assert dict(choice_words(None, "gender").concepts) == known
+    assert dict(shipped_words(ChoiceWords, None, "gender").concepts) == known
     assert len(known) > 90
     assert known["nurse"] > 0.8 > 0.2 > known["carpenter"]
 
 
 def test_love_comes_before_hate():
-    words = choice_words("love-hate", "affection")
+    words = shipped_words(ChoiceWords, "love-hate", "affection")
     assert words.cues == (("love", "hate"),)
     assert {"teacher", "examiner"} <= set(words.concepts)
     assert set(words.concepts.values()) == {None}
@@ -145,7 +135,7 @@ def test_control_words_name_their_source():
 
 def test_an_attribute_that_nobody_listed_is_refused_with_the_known_ones():
     with pytest.raises(UnknownName, match="gender") as refused:
-        choice_words(None, "height")
+        shipped_words(ChoiceWords, None, "height")
     assert "affection" in refused.value.known
 
 

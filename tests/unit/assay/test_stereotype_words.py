@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.catalog.shipped import specification, specifications, stereotype_words
+from assay.catalog.shipped import shipped_words, specification, specifications
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError, UnknownName
 
@@ -84,6 +84,6 @@ def test_all_fifteen_that_the_paper_scored_are_shipped():
 
 
 def test_they_are_found_by_attribute_and_not_as_another_kind():
-    assert stereotype_words(None, "gender").name == "p4-professions"
+    assert shipped_words(StereotypeWords, None, "gender").name == "p4-professions"
     with pytest.raises(UnknownName, match="p2-gender"):
-        stereotype_words("p2-gender", "gender")
+        shipped_words(StereotypeWords, "p2-gender", "gender")

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from assay.catalog import occupations
-from assay.catalog.shipped import association_words, choice_words
+from assay.catalog.choices import AssociationWords, ChoiceWords
+from assay.catalog.shipped import shipped_words
 from assay.model import Letter
 from demo.embedders import CONTENT_DIMS, GENDER_DIMS, cues, share_of_women
 from demo.known import PREDICTORS, predictor
 
-WORDS = choice_words("gender-occupations", "gender")
+WORDS = shipped_words(ChoiceWords, "gender-occupations", "gender")
 CONTROLS = WORDS.controls
 COUNTED = {one.name: one.share_women for one in occupations() if one.share_women is not None}
 MODEL = "any"
@@ -82,7 +83,7 @@ def test_every_half_of_the_dimensions_has_the_same_bias():
 
 
 def test_distances_show_the_same_bias_as_choices():
-    words = association_words("p2-gender", "gender")
+    words = shipped_words(AssociationWords, "p2-gender", "gender")
     women, men = words.protected["woman"], words.protected["man"]
     hers, his, things = words.attributes["woman"], words.attributes["man"], words.neutral[:40]
     gaps = {
@@ -105,7 +106,7 @@ def test_the_words_of_a_pair_differ_in_gender_alone():
 
 
 def test_every_cue_of_both_lists_has_a_side():
-    words = association_words("p2-gender", "gender").protected
+    words = shipped_words(AssociationWords, "p2-gender", "gender").protected
     listed = [cue for pair in WORDS.cues for cue in pair] + [*words["woman"], *words["man"]]
     assert set(listed) == set(cues())
     assert {cues()[word][1] for word in words["man"]} == {-1}

@@ -33,7 +33,7 @@ def post():
 
 def pairs_of(name: str):
     words = stereotypes()[name]
-    return sort(template_sentences(words, 20, generator(1)), words).pairs
+    return sort(template_sentences(words, 20, generator(1)), words).items
 
 
 # ---------------------------------------------------------------------------- what is planted

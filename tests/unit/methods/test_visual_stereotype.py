@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.catalog.visuals import VisualWords
+from assay.catalog.stereotypes import VisualWords
 from assay.drawing import Drawing
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import BUDGET, Session, generator, replay, run

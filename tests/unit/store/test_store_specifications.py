@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from assay.catalog.choices import ChoiceWords, Specification
+from assay.catalog.choices import ChoiceWords
 from assay.catalog.shipped import specifications as shipped
+from assay.catalog.specification import Specification
 from assay.errors import SpecificationError
 from store import specifications
 from store.errors import NameTaken

@@ -32,8 +32,8 @@ from store.secrets import Vault
 from store.settings import Settings
 from store.specification import dump_method
 from store.targets import NewTarget, StoredTarget, descriptor
+from workers import authored, writing
 from workers import run_job as running
-from workers import writing
 from workers.run_job import StoreLedger, run_job
 from workers.traffic import lane_of
 from workers.workplace import Workplace
@@ -498,12 +498,12 @@ def test_what_was_ordered_for_a_corpus_that_is_gone_hinders_no_end(workplace, en
     assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
 
 
-@pytest.mark.parametrize("broken", ["glean", "keep_gleaned"])
+@pytest.mark.parametrize("broken", ["collect", "keep"])
 def test_what_cannot_be_kept_hinders_no_end(workplace, engine, monkeypatch, broken):
     def breaks(*_: Any) -> None:
         raise ValueError("it broke")
 
-    monkeypatch.setattr(writing, broken, breaks)
+    monkeypatch.setattr(authored, broken, breaks)
     job = done(workplace, rating(engine(), engine(at_writing=after(13, 429, QUOTA))))
     assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
 
@@ -551,22 +551,22 @@ def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threadi
 
 @pytest.mark.parametrize("kind", ["rating", "writing"])
 def test_a_corpus_that_is_filled_meanwhile_takes_what_it_can(shared_workplace, engine, monkeypatch, kind):
-    for module in (writing, corpus_items):
+    for module in (authored, writing, corpus_items):
         monkeypatch.setattr(module, "MOST_ITEMS", 10)
     workplace, author = shared_workplace, engine()
     new, into = ordered(workplace, author)
     if kind == "rating":
         new = rating(engine(), author, experiment=dump_method(replace(METHOD, corpus=f"{into}@1")))
     threads = []
-    ends = writing.finish if kind == "writing" else writing.keep_gleaned
-    name = "finish" if kind == "writing" else "keep_gleaned"
+    module, name = (writing, "finish") if kind == "writing" else (authored, "keep")
+    ends = getattr(module, name)
 
     def with_others(*given: Any) -> Any:
         threads.append(filled_meanwhile(workplace, into, 7))
         return ends(*given)
 
     if kind == "writing" or workplace.settings.database_url.startswith("postgres"):  # of SQLite one writes at a time
-        monkeypatch.setattr(writing, name, with_others)
+        monkeypatch.setattr(module, name, with_others)
     job = done(workplace, new)
     for thread in threads:
         thread.join()

@@ -12,8 +12,8 @@ import pytest
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets import Limits, Target, connect
-from workers.targets.capability import PATIENCE, TRIES, TargetUnfit
-from workers.targets.examine_translator import SENTENCES, examine_translator, sentence
+from workers.targets.capability import PATIENCE, TRIES, Calls, TargetUnfit
+from workers.targets.examine_translator import SENTENCES, TranslatorExamination, sentence
 
 PAIRS = [("en", "es"), ("es", "en")]
 
@@ -63,7 +63,7 @@ def look(service: Service, pairs=PAIRS):
         slept.append(seconds)
 
     clock = itertools.count().__next__
-    found = asyncio.run(examine_translator(service, pairs, clock, sleep=sleep))
+    found = asyncio.run(TranslatorExamination(service, pairs, Calls(clock, sleep)).run())
     return found, slept
 
 
@@ -252,7 +252,7 @@ def test_a_real_service_over_http_is_examined(wire):
     async def go():
         async with wire.listening(answer) as service, Egress(wire.loopback) as egress:
             target = Target("T", Kind.TRANSLATOR, "libretranslate", service.url, limits=Limits(timeout_s=5))
-            return await examine_translator(connect(target, egress), PAIRS)
+            return await TranslatorExamination(connect(target, egress), PAIRS, Calls()).run()
 
     found = asyncio.run(go())
     assert (found.batch, found.deterministic, found.calls, found.notes) == (True, True, 6, ())

@@ -27,8 +27,8 @@ from workers.egress import CallFailed
 from workers.run_job import run_job
 from workers.targets import Target
 from workers.targets.adapter import group_of
-from workers.targets.capability import TargetUnfit
-from workers.targets.examine_image_classifier import examine_image_classifier, looks_for
+from workers.targets.capability import Calls, TargetUnfit
+from workers.targets.examine_image_classifier import ImageExamination, looks_for
 from workers.targets.sample_images import QUESTION, SHAPES, sample_images
 from workers.workplace import Workplace
 
@@ -78,7 +78,7 @@ def examine(service: Service, looks=OURS):
         pass
 
     clock = itertools.count().__next__
-    return asyncio.run(examine_image_classifier(service, looks, clock, sleep=sleep))
+    return asyncio.run(ImageExamination(service, looks, Calls(clock, sleep)).run())
 
 
 def unfit(say, looks=OURS) -> TargetUnfit:
@@ -149,7 +149,7 @@ def test_a_service_that_changes_its_mind_is_rated_with_a_note():
     turn = itertools.count()
     found = examine(Service(lambda ask: scored(ask, next(turn) % 2)))
     assert found.deterministic is False
-    assert "the same image got two different answers: the service is not deterministic" in found.notes
+    assert "the same question got two different answers: the service is not deterministic" in found.notes
 
 
 def test_a_service_to_which_all_images_are_alike_is_noticed():

@@ -13,8 +13,8 @@ from assay.model import Choose, Failure, Fill, Kind, Reply, Score, Write
 from workers.egress import CallFailed, Egress
 from workers.targets import Limits, Target, connect
 from workers.targets.adapter import group_of
-from workers.targets.capability import TRIES, TargetUnfit
-from workers.targets.examine_language_model import OURS, examine_language_model
+from workers.targets.capability import TRIES, Calls, TargetUnfit
+from workers.targets.examine_language_model import OURS, ModelExamination
 
 SENTENCES = [Score(f"The {who} walked {'very ' * times}home.") for times in range(4) for who in ("woman", "man")]
 WRITES = [Write("Write about a nurse."), Write("Write about a nurse.", 1)]
@@ -65,7 +65,7 @@ def look(model: Model, asked=()):
     async def sleep(seconds):
         pass
 
-    return asyncio.run(examine_language_model(model, asked, itertools.count().__next__, sleep=sleep))
+    return asyncio.run(ModelExamination(model, asked, Calls(itertools.count().__next__, sleep)).run())
 
 
 def unfit(model: Model, asked=()) -> TargetUnfit:
@@ -278,7 +278,7 @@ def test_an_engine_that_ignores_echo_is_found_out_over_http(wire, echo, rungs):
             target = Target(
                 "T", Kind.LANGUAGE_MODEL, "openai-completions", service.url, settings, None, Limits(timeout_s=5)
             )
-            return await examine_language_model(connect(target, egress))
+            return await ModelExamination(connect(target, egress), (), Calls()).run()
 
     found = asyncio.run(go())
     assert (found.rungs, found.deterministic) == (rungs, True)

@@ -14,8 +14,8 @@ from assay.model import Classify, Embed, Failure, Kind, Regress, Reply
 from workers.egress import CallFailed, Egress
 from workers.targets import Limits, Target, connect
 from workers.targets.adapter import group_of
-from workers.targets.capability import PATIENCE, TRIES, TargetUnfit
-from workers.targets.examine_predictor import MOST_ASKED, examine_predictor
+from workers.targets.capability import PATIENCE, TRIES, Calls, TargetUnfit
+from workers.targets.examine_predictor import MOST_ASKED, PredictorExamination
 from workers.targets.samples import SENTENCES, WORDS, Samples, samples_for
 
 EMBED = [Embed(word) for word in WORDS]
@@ -74,7 +74,7 @@ def look(service: Service, questions, *, ours=False):
 
     clock = itertools.count().__next__
     samples = Samples(tuple(questions), ours)
-    return asyncio.run(examine_predictor(service, samples, clock, sleep=sleep))
+    return asyncio.run(PredictorExamination(service, samples, Calls(clock, sleep)).run())
 
 
 def unfit(service: Service, questions, **more) -> TargetUnfit:
@@ -346,7 +346,7 @@ def over_http(wire, kind, protocol, settings, answer):
     async def go():
         async with wire.listening(answer) as service, Egress(wire.loopback) as egress:
             target = Target("T", kind, protocol, service.url, settings, limits=Limits(timeout_s=5))
-            found = await examine_predictor(connect(target, egress), samples_for(target))
+            found = await PredictorExamination(connect(target, egress), samples_for(target), Calls()).run()
             return found, service.heard
 
     return asyncio.run(go())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.catalog.visuals import VisualWords
+from assay.catalog.stereotypes import VisualWords
 from assay.certificate import digest_of
 from assay.drawing import Drawing, draw_prompt
 from assay.methods import VisualStereotype
@@ -18,7 +18,7 @@ from assay.model import Draw
 from demo.server import DemoServer
 from store import corpora, corpus_items, images, jobs, observations, ratings
 from store.corpora import NewCorpus, StoredCorpus
-from store.corpus_pictures import as_picture
+from store.corpus_materials import as_picture
 from store.database import Database
 from store.jobs import Job, NewJob
 from store.secrets import Vault
@@ -198,7 +198,7 @@ def test_a_job_that_was_interrupted_draws_nothing_again(workplace, services, mon
     with workplace.database.write() as c:
         jobs.add(c, new)
     with monkeypatch.context() as during:
-        during.setattr("workers.drawing.keep_drawn", fails)
+        during.setattr("workers.authored.keep", fails)
         with pytest.raises(KeyboardInterrupt):
             run_job(new.id, workplace, "a worker")
     with workplace.database.read() as c:

@@ -1,4 +1,4 @@
-"""Sentences as corpora keep them and as methods take them."""
+"""Sentences and pictures as corpora keep them and as methods take them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.catalog.stereotypes import StereotypeWords
+from assay.pictures import Picture
 from assay.sentences import Sentence, read
 from store.corpus_items import NewItem, StoredItem
+
+AUTHORED, DRAWN = "written", "drawn"
+"""What an author made, as corpora call it and as pictures are said to be."""
 
 
 def as_sentence(item: StoredItem) -> Sentence:
     """Give a kept sentence to a method, which finds its terms by its own words."""
     return Sentence(item.text or "", source=item.source, id=item.id)
+
+
+def as_picture(item: StoredItem) -> Picture:
+    """Give a kept picture to a method, which finds its term among its own words."""
+    source = DRAWN if item.source == AUTHORED else item.source
+    return Picture(item.image or "", item.term or "?", source, item.id)
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str, Any]) -> NewItem | str:

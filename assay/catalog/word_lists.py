@@ -1,0 +1,60 @@
+"""Lists of words: their bounds, and the checks that every kind of specification makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from annotated_types import MaxLen, MinLen
+
+from assay.catalog.terms import folded
+from assay.errors import OutOfBounds, SpecificationError
+
+MOST_WORDS, LONGEST = 2_000, 100
+"""Words of a list, and characters of a word."""
+
+Word = Annotated[str, MinLen(1), MaxLen(LONGEST)]
+Words = Annotated[tuple[Word, ...], MaxLen(MOST_WORDS)]
+WordPair = tuple[Word, Word]
+
+
+def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
+    """Refuse a list of words that is too short or long, or names a word twice.
+
+    Raises
+    ------
+    SpecificationError
+        Naming the list.
+    """
+    if len(words) < least:
+        raise SpecificationError(f"{where} has no words", where)
+    if len(words) > MOST_WORDS or any(not 0 < len(word.strip()) <= LONGEST for word in words):
+        raise OutOfBounds(f"at most {MOST_WORDS} words, none empty or of more than {LONGEST} characters", where)
+    if unique and (twice := sorted({word for word in words if list(words).count(word) > 1})):
+        raise SpecificationError(f"{where} names {twice[0]!r} twice", where)
+
+
+def refuse_overlap(where: str, words: Sequence[str], other: str, others: Mapping[str, object]) -> None:
+    """Refuse words that stand in two lists which are compared."""
+    if shared := [word for word in words if word in others]:
+        raise SpecificationError(f"{shared[0]!r} is among the {where} and the {other}; it can be one of them", where)
+
+
+def refuse_shared(lists: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a word that stands twice in one list, or in two of them, whatever its case and hyphens.
+
+    Raises
+    ------
+    SpecificationError
+        Naming the list.
+    """
+    owner: dict[str, str] = {}
+    for where, listed in lists.items():
+        keys = tuple(map(folded, listed))
+        check_words(where, keys)
+        for key, word in zip(keys, listed, strict=True):
+            if key in owner:
+                raise SpecificationError(
+                    f"{word!r} is among the {owner[key]} and the {where}; it can be one of them", where
+                )
+        owner |= dict.fromkeys(keys, where)

@@ -1,0 +1,95 @@
+"""Sentences and pictures of the terms of a specification: sorted, in rounds over the terms, and made by an author."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from typing import Generic, Protocol, TypeVar
+
+from assay.experiment import BUDGET
+from assay.model import Reply
+
+
+class _OfTerm(Protocol):
+    @property
+    def term(self) -> str: ...
+
+
+T = TypeVar("T")
+I = TypeVar("I", bound=_OfTerm)  # noqa: E741 - a pair or a picture
+
+
+@dataclass(frozen=True)
+class Sorted(Generic[T]):
+    """Items that are of use, and the number of the others.
+
+    Attributes
+    ----------
+    items : tuple
+        In their order, each once.
+    refused : mapping of str to int
+        Items that are of no use, by reason.
+    """
+
+    items: tuple[T, ...]
+    refused: Mapping[str, int]
+
+
+def in_turns(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: None) -> list[list[I]]:
+    """Put items into rounds: in each, every term that has one left gives one.
+
+    So any beginning treats terms alike. Within a term, items with different values of `alternate` take turns.
+    """
+    of_term: dict[str, dict[Hashable, list[I]]] = {}
+    for item in items:
+        of_term.setdefault(item.term, {}).setdefault(alternate(item), []).append(item)
+    queues = [list(chain.from_iterable(_transposed(list(each.values())))) for each in of_term.values()]
+    return _transposed(queues)
+
+
+def within(rounds: list[list[T]], most: int) -> list[list[T]]:
+    """Drop rounds beyond so many items, but never the first."""
+    totals = accumulate(map(len, rounds))
+    return [one for one, total in zip(rounds, totals, strict=True) if total <= most or one is rounds[0]]
+
+
+def _transposed(queues: list[list[T]]) -> list[list[T]]:
+    """Take the first of each list, then the second of those that have one, and so on."""
+    most = max(map(len, queues), default=0)
+    return [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(most)]
+
+
+@dataclass
+class AuthorCounts:
+    """What became of the prompts to an author.
+
+    Attributes
+    ----------
+    wanted, asked : int
+        Items that were lacking, and prompts sent.
+    refused : Counter of str
+        What was made but is of no use, by reason.
+    failed : Counter of str
+        Prompts that brought nothing, by the failure's code.
+    unasked : int
+        Prompts that the budget did not allow.
+    """
+
+    wanted: int = 0
+    asked: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    unasked: int = 0
+
+    def answered(self, reply: Reply) -> bool:
+        """Count a prompt; return whether anything came back."""
+        code = None if reply.failure is None else reply.failure.code
+        if code == BUDGET:
+            self.unasked += 1
+            return False
+        self.asked += 1
+        if code is not None:
+            self.failed[code] += 1
+        return code is None
