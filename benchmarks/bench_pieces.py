@@ -28,7 +28,6 @@ from proving.redis import RedisServer
 from proving.target import CountingTarget, request
 from proving.undisturbed import undisturbed
 from store import jobs, migrate
-from store.arrivals import Arrival, add_new
 from store.database import Database
 from store.jobs import LedgerEntry, NewJob
 from store.settings import Settings
@@ -36,7 +35,6 @@ from workers.celery_app import make_celery
 from workers.doorbell import Doorbell
 
 TIMES = 200
-TOGETHER = 16
 MOST = 100_000
 
 
@@ -48,8 +46,8 @@ class Pieces:
     ----------
     select_1 : float
         The least a statement takes.
-    add, add_together : float
-        A POST's statement, for one job; for each of 16 that go together.
+    add : float
+        A POST's transaction: looking for existing work, then writing the job and its event.
     claim, record, heartbeat, announce : float
         Taking a job; recording 20 replies; a heartbeat; finding and marking a due job.
     ring : float
@@ -64,7 +62,6 @@ class Pieces:
 
     select_1: float
     add: float
-    add_together: float
     claim: float
     record: float
     heartbeat: float
@@ -83,7 +80,7 @@ def measure() -> Pieces:
         migrate.upgrade(server.url())
         database = Database(server.url())
         ring = Doorbell(make_celery(Settings(broker_url=redis.url)))
-        found = _in_the_database(database) | {"ring": _median_ms(lambda: ring(["job_x"]))} | _sizes(server.url())
+        found = _in_the_database(database) | {"ring": _median_ms(lambda: ring("job_x"))} | _sizes(server.url())
         database.close()
     call, job = _of_a_job()
     return Pieces(**found, call=call, job=job)
@@ -101,9 +98,14 @@ def _in_the_database(database: Database) -> dict[str, float]:
         connection.execute(text("SELECT 1"))
 
     new = iter(_new_job(number) for number in range(10**9))
-    found = {"add": write(lambda c: add_new(c, [Arrival(next(new))], MOST))}
-    crowd = write(lambda c: add_new(c, [Arrival(next(new)) for _ in range(TOGETHER)], MOST))
-    found["add_together"] = crowd / TOGETHER
+
+    def add(connection: Any) -> None:
+        job = next(new)
+        jobs.serialise(connection, job.request_digest)
+        jobs.standing(connection, job.tenant, job.request_digest, 0, MOST)
+        jobs.add(connection, job)
+
+    found = {"add": write(add)}
     with database.write() as connection:
         ids = jobs.due(connection, TIMES)
     turn = iter(ids)

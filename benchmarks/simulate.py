@@ -25,7 +25,6 @@ from benchmarks.bench_pieces import Pieces
 MEASURED = Pieces(
     select_1=0.36,
     add=0.89,
-    add_together=0.59,
     claim=1.41,
     record=3.30,
     heartbeat=0.71,
@@ -90,7 +89,7 @@ class Plan:
         """Postgres's time for a job: adding, announcing, claiming, recording, rating; heartbeats every 3 s."""
         one = self.pieces
         beats = one.heartbeat * self.waiting_ms / 3000
-        return one.add_together + one.announce + one.claim + (self.commits + 1) * one.record + beats
+        return one.add + one.announce + one.claim + (self.commits + 1) * one.record + beats
 
     @property
     def worker_ms(self) -> float:
@@ -164,7 +163,7 @@ def simulate(plan: Plan, jobs: int, rng: np.random.Generator, *, per_minute: flo
         one = plan.pieces
         yield world.timeout(arrival_ms)
         yield from use(api, plan.api_ms)
-        yield from use(database, one.add_together + one.announce)
+        yield from use(database, one.add + one.announce)
         due = world.now
         with children.request() as turn:
             yield turn

@@ -15,13 +15,10 @@ import assay
 from assay.methodology import Methodologies, shipped
 from service import errors, openapi
 from service.bell import Bell
-from service.callers import RecentCallers
 from service.context import Service
 from service.desk import TargetDesk
 from service.exchange import Exchange
-from service.express import Express
 from service.feed import Feed
-from service.intake import Intake
 from service.meter import Meter
 from service.rates import Rates
 from service.routes import (
@@ -91,7 +88,7 @@ def create_app(
     settings: Settings,
     *,
     desk: TargetDesk,
-    doorbell: Callable[[Sequence[str]], None],
+    doorbell: Callable[[str], None],
     lifespan: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
     clock: Callable[[], float] = time.time,
     tracer_provider: TracerProvider | None = None,
@@ -107,8 +104,8 @@ def create_app(
     desk : TargetDesk
         What the service must know of targets.
     doorbell : callable
-        Wakes a worker for each of some job ids. It is called after the commit, in a thread of its own; what it
-        raises is logged and counted.
+        Wakes a worker for a job id. It is called after the commit, in a thread of its own; what it raises is
+        logged and counted.
     lifespan : callable
         Makes a context manager that is entered when the service starts and left when it stops;
         the composition root runs its reconciler, or an embedded worker, in it.
@@ -149,14 +146,10 @@ def create_app(
         telemetry=_telemetry(tracer_provider),
     )
     app.state.service = service
-    express = Express(
-        service.statuses, service.recent.get, anonymous=not settings.keys_required, public_url=settings.public_url
-    )
     app.add_middleware(
         Exchange,
         meter=service.meter,
         max_body_bytes=settings.max_body_bytes,
-        express=express,
         max_upload_bytes=settings.max_upload_bytes,
     )
     errors.register(app)
@@ -177,7 +170,7 @@ def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
 def _wire(
     settings: Settings,
     desk: TargetDesk,
-    doorbell: Callable[[Sequence[str]], None],
+    doorbell: Callable[[str], None],
     clock: Callable[[], float],
     more_numbers: Sequence[CollectorRegistry],
     methodologies: Methodologies | None,
@@ -190,20 +183,17 @@ def _wire(
         max_overflow=settings.pool_overflow,
         pool_timeout_s=settings.pool_timeout_s,
     )
-    bell = Bell(doorbell, meter)
     return Service(
         settings=settings,
         database=database,
         vault=Vault.from_settings(settings),
         desk=desk,
-        bell=bell,
-        intake=Intake(database, settings.max_active_jobs, bell.ring),
+        bell=Bell(doorbell, meter),
         meter=meter,
         rates=Rates(settings.job_rate, settings.redis_url, meter),
         feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget),
         statuses=statuses,
         showcase=Showcase(settings.badge_cache_s, meter.registry),
-        recent=RecentCallers(settings.status_cache_s),
         clock=clock,
         methodologies=methodologies or shipped(),
     )

@@ -12,8 +12,8 @@ from typing import Any
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod
 from assay.model import Kind
+from service.auth import Caller
 from service.called import OrderedTarget, check_target, of_saved
-from service.callers import Caller
 from service.context import Service
 from service.errors import located
 from service.schemas.targets import TargetDescription, TargetReference

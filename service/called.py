@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.errors import SpecificationError
-from service.callers import Caller
+from service.auth import Caller
 from service.chains import with_links
 from service.context import Service
 from service.errors import located

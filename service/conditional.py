@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import Header, Request
+from fastapi import Header, Request, Response
 
 from service.problems import Problem
 
 IfMatch = Annotated[
     str | None, Header(max_length=200, description="Change it only if this is still its `ETag`; 412 otherwise.")
 ]
+
+
+def entity_tag(*parts: object) -> str:
+    """Make a strong entity tag of what names a version: an id, a number."""
+    return f'"{"-".join(map(str, parts))}"'
 
 
 def none_match(request: Request, etag: str) -> bool:
@@ -20,6 +26,11 @@ def none_match(request: Request, etag: str) -> bool:
         return False
     wanted = {part.strip().removeprefix("W/") for part in asked.split(",")}
     return "*" in wanted or etag.removeprefix("W/") in wanted
+
+
+def not_modified(request: Request, headers: Mapping[str, str]) -> Response | None:
+    """Return 304 if the caller already has the representation that the `ETag` of `headers` names."""
+    return Response(status_code=304, headers=dict(headers)) if none_match(request, headers["ETag"]) else None
 
 
 def must_match(asked: str | None, etag: str) -> None:

@@ -10,10 +10,8 @@ from fastapi import Depends, Request
 
 from assay.methodology import Methodologies, shipped
 from service.bell import Bell
-from service.callers import RecentCallers
 from service.desk import TargetDesk
 from service.feed import Feed
-from service.intake import Intake
 from service.meter import Meter
 from service.rates import Rates
 from service.showcase import Showcase
@@ -36,13 +34,11 @@ class Service:
     vault: Vault
     desk: TargetDesk
     bell: Bell
-    intake: Intake
     meter: Meter
     rates: Rates
     feed: Feed
     statuses: StatusCache
     showcase: Showcase
-    recent: RecentCallers
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.certificate import digest_of
-from service.callers import Caller
+from service.auth import Caller
 from service.orders import Order
 from store.jobs import NewJob
 

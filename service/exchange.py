@@ -16,10 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from service.errors import allowed_methods
-from service.express import ROUTE, Express
 from service.meter import Meter
 from service.problems import Problem, respond
-from service.status import Status
 from store.formats.image import MOST_BYTES
 from store.ids import new_id
 
@@ -31,8 +29,8 @@ UPLOADS = "/v1/uploads"
 _PICTURES = re.compile(r"/v1/corpora/[^/]+/images")
 """Where pictures are sent, one at a time. Each is gathered in memory, and so bounded as a picture is."""
 
-STANDING_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
-"""What every response says."""
+STANDING_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
+"""Headers of every response."""
 
 log = structlog.get_logger(__name__)
 
@@ -47,19 +45,14 @@ class Exchange:
     The framework's own ``max_body_size`` is not used: it answers in plain text.
     """
 
-    def __init__(
-        self, app: ASGIApp, meter: Meter, max_body_bytes: int, express: Express, max_upload_bytes: int
-    ) -> None:
-        self._app, self._meter, self._express = app, meter, express
+    def __init__(self, app: ASGIApp, meter: Meter, max_body_bytes: int, max_upload_bytes: int) -> None:
+        self._app, self._meter = app, meter
         self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
-        if (status := self._express.find(scope)) is not None:
-            await self._hand_over(status, scope, send)
             return
         scope = {**scope, "assay.request_id": _request_id(scope)}
         answer = _Answer(scope, send)
@@ -79,13 +72,6 @@ class Exchange:
             await respond(Request(scope), Problem("internal-error"))(scope, receive, answer.send)
         route = getattr(scope.get("route"), "path_format", "unmatched")
         self._meter.answered(answer.method, route, answer.status, time.perf_counter() - began)
-
-    async def _hand_over(self, status: Status, scope: Scope, send: Send) -> None:
-        began = time.perf_counter()
-        headers = [*status.raw_headers, (b"x-request-id", _request_id(scope).encode("ascii")), *STANDING_HEADERS]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": status.answer.body})
-        self._meter.answered("GET", ROUTE, 200, time.perf_counter() - began)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         limit = self._limit(scope["method"], scope["path"])
@@ -122,7 +108,7 @@ class _Answer:
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self._request_id
             for name, value in STANDING_HEADERS:
-                headers.setdefault(name.decode("ascii"), value.decode("ascii"))
+                headers.setdefault(name, value)
             headers.setdefault("Cache-Control", "no-cache")
         elif self.headless:
             if self._ended:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Header, Request
 
 from service.answer import Answer
-from service.callers import Caller
+from service.auth import Caller
 from service.context import service_of
 from service.problems import Problem
 from store import idempotency

@@ -10,9 +10,9 @@ from assay.errors import OutOfBounds
 from assay.methods import check_kind, fit_to
 from assay.model import Kind
 from service.answer import Answer
+from service.auth import Caller
 from service.authors import check_author, check_rated, resolve_author
 from service.called import OrderedTarget
-from service.callers import Caller
 from service.context import Service
 from service.cooling import refuse_while_cooling
 from service.errors import located
@@ -22,7 +22,6 @@ from service.problems import Problem
 from service.rates import Allowance
 from service.schemas.jobs import TEN_YEARS_S, RatingRequest
 from store import idempotency, jobs, ratings
-from store.arrivals import Arrival
 from store.ids import new_id
 from store.jobs import Job, NewJob
 from store.ratings import Stamp, StoredRating
@@ -81,67 +80,75 @@ async def place(
     Problem
         ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, all only for new work.
     """
-    most = here.settings.max_active_jobs
+    most, allowance = here.settings.max_active_jobs, None
+    if await here.database.read(_is_new, order, repeat, most):
+        allowance = await _permit(here, caller, order)
     arguments = (order, repeat, show, most, waits)
-    rests, at_once = here.settings.cooldown_s > 0, repeat.key is None and here.database.serves_one_statement
-    if at_once and not rests and (await here.rates.left(caller.purse)).allowed:
-        added = await here.intake.add(Arrival(order.new, order.age_s))
-        if added is not None:
-            job, position = added
-            answer, allowance = show(job, None, position), await here.rates.take(caller.purse)
-            return Placed(answer.status, answer.body, answer.headers, job=job, made=True), allowance
-    if await here.database.read(_is_known, order, repeat, most):
-        try:
-            return await here.database.write(_place, *arguments, permitted=False), None
-        except PermitNeeded:  # it has ended or expired since
-            pass
-    if order.new.kind == "rating":
-        await refuse_while_cooling(here, caller.tenant, order.new.target["base_url"])
-    allowance = await here.rates.take(caller.purse)
-    if not allowance.allowed:
-        raise rate_limited(allowance)
-    placed = await here.database.write(_place, *arguments, permitted=True)
+    try:
+        placed = await here.database.write(_place, *arguments, permitted=allowance is not None)
+    except PermitNeeded:  # what answered it a moment ago has ended or expired
+        allowance = await _permit(here, caller, order)
+        placed = await here.database.write(_place, *arguments, permitted=True)
     if isinstance(placed, Placed) and placed.made:
         here.bell.ring(placed.job.id)
     return placed, allowance
 
 
-def _is_known(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
-    """Whether an order will probably not be new work. Without a transaction: `_settle` decides."""
+async def _permit(here: Service, caller: Caller, order: Order) -> Allowance:
+    if order.new.kind == "rating":
+        await refuse_while_cooling(here, caller.tenant, order.new.target["base_url"])
+    allowance = await here.rates.take(caller.purse)
+    if not allowance.allowed:
+        raise rate_limited(allowance)
+    return allowance
+
+
+def _is_new(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
+    """Whether an order means new work, by a read without a transaction: `_place` decides."""
     if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
-        return True
-    known = jobs.standing(c, order.new.tenant, order.new.request_digest, order.age_s, max_active)
-    return known.rating_id is not None or known.twin_id is not None or known.active >= max_active
+        return False
+    return _existing(c, order, max_active)[:2] == (None, None)
 
 
 def _place(
     c: Any, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
 ) -> Placed | Answer:
     def work(c: Any) -> Placed:
-        job, rating, position, made = _settle(c, order, max_active, permitted=permitted)
+        jobs.serialise(c, order.new.request_digest)
+        rating, job, position = _existing(c, order, max_active)
+        made = rating is None and job is None
+        if made and not permitted:
+            raise PermitNeeded
+        if rating is not None:
+            job = jobs.add_finished(c, order.new, rating.id)
+        elif job is None:
+            job = jobs.add(c, order.new)
         answer = show(job, rating, position)
         return Placed(answer.status, answer.body, answer.headers, job=job, made=made)
 
     return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
 
 
-def _settle(
-    c: Any, order: Order, max_active: int, *, permitted: bool
-) -> tuple[Job, StoredRating | None, int | None, bool]:
+def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
+    """Find the rating that answers an order, or the unfinished job to join, and the job's place in the queue.
+
+    Raises
+    ------
+    Problem
+        ``too-many-jobs``, if neither exists and the tenant may have no other unfinished job.
+    """
     new = order.new
     known = jobs.standing(c, new.tenant, new.request_digest, order.age_s, max_active)
     rating = None if known.rating_id is None else ratings.find(c, known.rating_id, new.tenant)
     if rating is not None and rating.visibility == new.visibility:
-        return jobs.add_finished(c, new, rating.id), rating, None, False
+        return rating, None, None
     twin = None if known.twin_id is None else jobs.find(c, known.twin_id, new.tenant)
     if twin is not None and _serves(twin, new):
-        return twin, None, jobs.queue_position(c, twin), False
+        return None, twin, jobs.queue_position(c, twin)
     if known.active >= max_active:
         detail = f"{max_active} of your jobs are queued or running"
         raise Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
-    if not permitted:
-        raise PermitNeeded
-    return jobs.add(c, new), None, known.ahead + 1, True
+    return None, None, known.ahead + 1
 
 
 def _serves(twin: Job, new: NewJob) -> bool:

@@ -12,8 +12,8 @@ from assay.declaration import refuse_repeats
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
+from service.auth import Caller
 from service.called import OrderedTarget, resolve_target
-from service.callers import Caller
 from service.context import Service
 from service.errors import located
 from service.orders import Order, rating_order

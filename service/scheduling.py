@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from service.auth import Caller
 from service.called import resolve_target
-from service.callers import Caller
 from service.context import Service
 from service.cooling import cooling_down
 from service.errors import located

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from service.answer import Answer
 from service.meter import Meter
@@ -34,11 +33,6 @@ class Status:
 
     answer: Answer
     finished: bool
-
-    @cached_property
-    def raw_headers(self) -> list[tuple[bytes, bytes]]:
-        """The response's headers as they go out, written once for all who ask."""
-        return self.answer.response().raw_headers
 
 
 Key = tuple[str, str, str]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.answer import Answer
-from service.callers import Caller
+from service.auth import Caller
 from service.context import Service
 from service.cooling import refuse_while_cooling
 from service.idempotency import Repeatable, keep, once
@@ -71,19 +71,16 @@ async def place_suite(
 
 
 async def take(here: Service, caller: Caller, new: int) -> None:
-    """Take one of the caller's new jobs for each, or refuse without taking any.
+    """Use so many of the caller's new jobs, or refuse without using any.
 
     Raises
     ------
     Problem
         ``rate-limited``.
     """
-    left = await here.rates.left(caller.purse)
-    if left.remaining < new:
-        raise rate_limited(left)
-    taken = await asyncio.gather(*(here.rates.take(caller.purse) for _ in range(new)))
-    if not taken[-1].allowed:
-        raise rate_limited(taken[-1])
+    allowance = await here.rates.take(caller.purse, new)
+    if not allowance.allowed:
+        raise rate_limited(allowance)
 
 
 async def wait_for_end(here: Service, cells: Sequence[StoredCell], within_s: float) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, SpecificationError
 from assay.model import Kind
+from service.auth import Caller
 from service.called import resolve_target
-from service.callers import Caller
 from service.context import Service
 from service.corpora import specification_named, words_of
 from service.errors import located

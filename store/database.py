@@ -174,24 +174,6 @@ class AsyncDatabase:
         """
         return await self._side.read(lambda connection: work(connection, *args, **kwargs))
 
-    @property
-    def serves_one_statement(self) -> bool:
-        """Whether `at_once` saves anything: a file has no way to the server that could be saved."""
-        return isinstance(self._side, _OnTheLoop)
-
-    async def at_once(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `work` whose one writing statement is a transaction of its own.
-
-        The same as `write` to the last detail, but without asking the server to begin and to commit.
-
-        Raises
-        ------
-        StoreUnavailable
-            If the database cannot serve now.
-        """
-        side = self._side.read if self.serves_one_statement else self._side.write
-        return await side(lambda connection: work(connection, *args, **kwargs))
-
     async def close(self) -> None:
         """Close every pooled connection."""
         await self._side.close()

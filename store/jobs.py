@@ -2,8 +2,7 @@
 
 =======================  ==========================================================
 `store.jobs` (here)      add, page, cancel
-`store.arrivals`         add_new: many at once, on Postgres
-`store.standing`         find, queue_position, standing: what every request reads
+`store.standing`         find, queue_position, serialise, standing: what every request needs
 `store.leases`           claim, hold, heartbeat, release: who may write
 `store.runs`             record, stage, finish, fail, cancel: what a run writes
 `store.dispatch`         due, mark_dispatched, bury_poison …: what keeps jobs moving
@@ -40,7 +39,7 @@ from store.runs import cancel, fail, finish, finish_probe, record, stage
 from store.schema import events as events_table
 from store.schema import jobs
 from store.schema import outbox as outbox_table
-from store.standing import Standing, find, queue_position, standing
+from store.standing import Standing, find, queue_position, serialise, standing
 
 __all__ = [
     "Beat",
@@ -78,6 +77,7 @@ __all__ = [
     "release",
     "release_orphans",
     "request_cancel",
+    "serialise",
     "stage",
     "standing",
 ]

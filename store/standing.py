@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, and_, bindparam, func, or_, select
-from sqlalchemy.sql.selectable import Subquery
 
 from store.clock import now_ms
 from store.codec import AnyText
@@ -71,17 +70,12 @@ _unfinished = (
 )
 
 
-def due_now() -> Subquery:
-    """Select the jobs of all tenants that are due before one that is added now, up to `MOST_COUNTED`."""
-    due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
-    return due.limit(MOST_COUNTED).subquery()
-
-
+_due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()).limit(MOST_COUNTED).subquery()
 _STANDING = select(
     _rating_id.label("rating_id"),
     _twin_id.label("twin_id"),
     select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
-    select(func.count()).select_from(due_now()).scalar_subquery().label("ahead"),
+    select(func.count()).select_from(_due).scalar_subquery().label("ahead"),
 )
 
 
@@ -90,6 +84,14 @@ def standing(c: Connection, tenant: str, request_digest: str, max_age_s: int, mo
     asked = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
     return Standing(*c.execute(_STANDING, asked).one())
 
+
+def serialise(c: Connection, request_digest: str) -> None:
+    """Make equal requests wait for each other until the transaction ends. On SQLite all writes do."""
+    if c.dialect.name != "sqlite":
+        c.execute(_LOCK, {"digest": request_digest})
+
+
+_LOCK = select(func.pg_advisory_xact_lock(func.hashtextextended(_same, 0)))
 
 _queue = jobs.alias("queue")
 

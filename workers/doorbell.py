@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 
 from celery import Celery
 from celery.utils import uuid
@@ -15,8 +14,7 @@ from workers.tasks import RUN_JOB
 class Doorbell:
     """Rings through Celery, over one connection that is kept. Threads may share it; processes must not.
 
-    The message is Celery's own and goes out over kombu directly: what `Celery.send_task` does beside
-    that takes as long as all the rest of a ring, and a ring is a quarter of a POST (decision 14).
+    The message is Celery's own and goes out over kombu directly, which takes half as long as `Celery.send_task`.
     """
 
     def __init__(self, app: Celery) -> None:
@@ -24,22 +22,15 @@ class Doorbell:
         self._lock = threading.Lock()
         self._producer: Producer | None = None
 
-    def __call__(self, job_ids: Sequence[str]) -> None:
-        """Ask workers to look at jobs, one worker at each.
+    def __call__(self, job_id: str) -> None:
+        """Tell one worker to look at a job.
 
-        Several go out together, which costs less than half as much for each. May block for the broker's time-out
-        (not for event loops), and raises whatever the broker's client raises when it is down, full or stalled: whoever
-        rings counts that and goes on. Of several some may have been heard then.
+        May block for the broker's time-out (not for event loops), and raises whatever the broker's client
+        raises when it is down, full or stalled: whoever rings counts that and goes on.
         """
         with self._lock:
             try:
-                producer = self._open()
-                if len(job_ids) == 1:
-                    self._publish(producer, job_ids[0])
-                    return
-                with producer.batch():  # type: ignore[no-untyped-call]
-                    for job_id in job_ids:
-                        self._publish(producer, job_id)
+                self._publish(self._open(), job_id)
             except BaseException:
                 self._close()  # the next ring begins with a new connection
                 raise

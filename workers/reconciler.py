@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -35,10 +35,10 @@ TIDY_EVERY_S = 3600
 
 
 class Bell(Protocol):
-    """Rings for jobs, and knows how many rings have not been heard."""
+    """Rings for a job, and knows how many rings have not been heard."""
 
-    def __call__(self, job_ids: Sequence[str]) -> None:
-        """Ring for each of some jobs. May block, and raise."""
+    def __call__(self, job_id: str) -> None:
+        """Ring for a job. May block, and raise."""
 
     def unheard(self) -> int:
         """Count the rings that wait for a worker. May block, and raise."""
@@ -57,8 +57,8 @@ def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
             due = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s)
             jobs.mark_dispatched(connection, due)
         try:
-            if due:
-                ring(due)
+            for job_id in due:
+                ring(job_id)
         except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the jobs are safe
             log.warning("doorbell not heard", jobs=len(due), first=due[0], why=type(error).__name__)
             return announced  # they are announced again when `redispatch_s` have passed

@@ -10,9 +10,8 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from assay.statement import RATING, TEST_RESULT
 from service.answer import Answer
-from service.auth import Admin
-from service.callers import DEFAULT_TENANT, Caller
-from service.conditional import none_match
+from service.auth import DEFAULT_TENANT, Admin, Caller
+from service.conditional import not_modified
 from service.context import Here
 from service.evidence import exported, proved
 from service.freshness import FRESH_S, dated, headers_of
@@ -54,9 +53,7 @@ async def get_attestation(
     if envelope is None:
         raise Problem("no-test-result")
     headers = headers_of(rating, f"{certificate.key_id}-{query.predicate}")
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(envelope, headers=headers)
+    return not_modified(request, headers) or json_response(envelope, headers=headers)
 
 
 @router.get(f"{RATINGS}/export.jsonl", response_class=Response, operation_id="exportRating")
@@ -81,9 +78,7 @@ async def prove_observation(
     if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MOST_SEQ:
         raise not_found("observation", seq)
     proof, headers = await proved(here, rating, number), headers_of(rating, seq)
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(proof, headers=headers)
+    return not_modified(request, headers) or json_response(proof, headers=headers)
 
 
 @router.get("/.well-known/jwks.json", response_model=JwksView, operation_id="getJwks")
@@ -92,9 +87,7 @@ async def get_jwks(request: Request, here: Here) -> Response:
     keys = {"keys": [each.as_jwk() for each in await published_keys(here)]}
     etag = hashlib.sha256(write_json(keys)).hexdigest()[:32]
     headers = {"ETag": f'"{etag}"', "Cache-Control": f"public, max-age={FRESH_S}"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(keys, headers=headers)
+    return not_modified(request, headers) or json_response(keys, headers=headers)
 
 
 async def keeper(caller: Admin) -> Caller:

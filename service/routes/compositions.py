@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Query, Request, Response
 from service.answer import Answer
 from service.auth import PublicReader, Reader, Writer
 from service.composing import compose
-from service.conditional import none_match
+from service.conditional import entity_tag, not_modified
 from service.context import Here
 from service.examples import COMPOSITIONS
 from service.idempotency import Repeat, once
@@ -45,7 +45,7 @@ async def create_composition(
 
     def add(c: Any) -> Answer:
         kept = compositions.add(c, new)
-        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": _etag(kept.id)}
+        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
         return Answer(201, write_json(shown(kept, own=True)), headers)
 
     answer = await here.database.write(once, repeat.by(caller), add)
@@ -71,11 +71,5 @@ async def get_composition(request: Request, composition_id: str, here: Here, cal
     row = await here.database.read(compositions.find, composition_id, caller.tenant)
     if row is None:
         raise not_found("composition", composition_id)
-    headers = {"ETag": _etag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(shown(row, own=row.tenant == caller.tenant), headers=headers)
-
-
-def _etag(composition_id: str) -> str:
-    return f'"{composition_id}"'
+    headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    return not_modified(request, headers) or json_response(shown(row, own=row.tenant == caller.tenant), headers=headers)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
 from service.answer import Answer
 from service.auth import Reader, Writer
-from service.conditional import IfMatch, must_match, none_match
+from service.conditional import IfMatch, entity_tag, must_match, not_modified
 from service.context import Here, Service
 from service.corpora import (
     checked_sentences,
@@ -75,7 +75,7 @@ async def create_corpus(
 
     def add(c: Any) -> Answer:
         kept = corpora.add(c, new)
-        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": _etag(kept)}
+        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
         return Answer(201, write_json(CorpusView.of(kept, 0, caller.tenant)), headers)
 
     answer = await here.database.write(once, repeat.by(caller), add)
@@ -123,10 +123,8 @@ OwnCorpus = Annotated[StoredCorpus, Depends(own_corpus)]
 @router.get("/{corpus_id}", response_model=CorpusView, operation_id="getCorpus")
 async def get_corpus(request: Request, row: FoundCorpus, here: Here, caller: Reader) -> Response:
     """Read what a corpus is, with the words of its specification."""
-    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return await _shown(here, row, caller.tenant, headers)
+    headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or await _shown(here, row, caller.tenant, headers)
 
 
 @router.patch("/{corpus_id}", response_model=CorpusView, operation_id="changeCorpus")
@@ -138,12 +136,12 @@ async def change_corpus(
     if_match: IfMatch = None,
 ) -> Response:
     """Change what is told of a corpus, or share it with every tenant of this agency. What is left out stays."""
-    must_match(if_match, _etag(row))
+    must_match(if_match, entity_tag(row.id, row.version))
     version = None if if_match is None else row.version
     changed = await here.database.write(corpora.change, row.id, caller.tenant, body.told(), version)
     if changed is None:
         raise Problem("precondition-failed") if if_match is not None else not_found("corpus of yours", row.id)
-    return await _shown(here, changed, caller.tenant, {"ETag": _etag(changed)})
+    return await _shown(here, changed, caller.tenant, {"ETag": entity_tag(changed.id, changed.version)})
 
 
 @router.delete("/{corpus_id}", status_code=204, operation_id="removeCorpus", response_description="Removed.")
@@ -255,9 +253,7 @@ async def get_picture(request: Request, item_id: str, row: FoundCorpus, here: He
         "Cache-Control": "private, max-age=86400",  # the same address may lead nowhere later, but to nothing else
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return Response(image.content, headers=headers, media_type=image.media_type)
+    return not_modified(request, headers) or Response(image.content, headers=headers, media_type=image.media_type)
 
 
 @router.post(
@@ -306,7 +302,7 @@ async def _kept(here: Service, repeat: Any, row: StoredCorpus, tenant: str, keep
         added = len(kept.added)
         items = [ItemView.of(item) for item in kept.items]
         view = KeptItemsView(added=added, known=len(new) - added, version=kept.corpus.version, items=items)
-        headers = {"ETag": _etag(kept.corpus)}
+        headers = {"ETag": entity_tag(kept.corpus.id, kept.corpus.version)}
         return Answer(201 if added else 200, write_json(view), headers)
 
     answer = await here.database.write(once, repeat, work)
@@ -321,7 +317,3 @@ async def _shown(here: Service, row: StoredCorpus, tenant: str, headers: dict[st
 def _wrong_kind(row: StoredCorpus) -> Problem:
     detail = f"{row.id} holds {row.kind}; begin a corpus of kind images for pictures"
     return Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
-
-
-def _etag(row: StoredCorpus) -> str:
-    return f'"{row.id}-{row.version}"'

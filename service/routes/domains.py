@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from assay.errors import SpecificationError
 from service.answer import Answer
 from service.auth import Reader, TargetWriter
-from service.conditional import none_match
+from service.conditional import entity_tag, not_modified
 from service.context import Here
 from service.errands import errand
 from service.errors import located
@@ -81,9 +81,7 @@ FoundDomain = Annotated[Domain, Depends(found_domain)]
 async def get_domain(request: Request, row: FoundDomain) -> Response:
     """Read a domain: its token, and how the last look for it ended."""
     headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(DomainView.of(row), headers=headers)
+    return not_modified(request, headers) or json_response(DomainView.of(row), headers=headers)
 
 
 @router.delete("/{domain_id}", status_code=204, operation_id="removeDomain", response_description="Removed.")
@@ -129,4 +127,4 @@ def _check_reachable(here: Any, host: str) -> None:
 
 
 def _etag(row: Domain) -> str:
-    return f'"{row.id}-{row.checked_at or 0}-{row.state}"'
+    return entity_tag(row.id, row.checked_at or 0, row.state)

@@ -12,10 +12,9 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from service.answer import Answer
-from service.auth import Reader, Writer
+from service.auth import Caller, Reader, Writer
 from service.called import resolve_target
-from service.callers import Caller
-from service.conditional import none_match
+from service.conditional import none_match, not_modified
 from service.context import Here, Service
 from service.examples import RATING_REQUESTS
 from service.idempotency import Repeat, Repeatable, keep
@@ -99,9 +98,8 @@ async def get_job(
         await here.feed.ended(job_id, wait)
         status = await _look(here, *key)
     answer = status.answer
-    if none_match(request, answer.headers["ETag"]):
-        return Response(status_code=304, headers={**answer.headers, **response.headers})
-    return answer.response(**response.headers)
+    headers = {**answer.headers, **response.headers}
+    return not_modified(request, headers) or answer.response(**response.headers)
 
 
 @router.post("/{job_id}/cancel", response_model=JobView, operation_id="cancelJob")

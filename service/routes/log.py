@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Query, Request, Response
 
 from assay.checkpoint import Checkpoint
-from service.conditional import none_match
+from service.conditional import none_match, not_modified
 from service.context import Here, Service
 from service.schemas.log import (
     ConsistencyQuery,
@@ -61,9 +61,7 @@ async def prove_inclusion(request: Request, here: Here, query: Annotated[Inclusi
     """Have it proved that an entry is in the log."""
     proof = await here.database.read(log.inclusion, query.position, query.size)
     headers = _of_trees(f"{proof.position}-{proof.head.size}", fixed=query.size is not None)
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(InclusionView.of(proof), headers=headers)
+    return not_modified(request, headers) or json_response(InclusionView.of(proof), headers=headers)
 
 
 @router.get("/proof/consistency", response_model=ConsistencyView, operation_id="proveConsistency")
@@ -71,9 +69,7 @@ async def prove_consistency(request: Request, here: Here, query: Annotated[Consi
     """Have it proved that the log only grew since it had `first` entries."""
     proof = await here.database.read(log.consistency, query.first, query.second)
     headers = _of_trees(f"{proof.first.size}-{proof.second.size}", fixed=query.second is not None)
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(ConsistencyView.of(proof), headers=headers)
+    return not_modified(request, headers) or json_response(ConsistencyView.of(proof), headers=headers)
 
 
 async def _signing_key(here: Service) -> signing.SigningKey:

@@ -11,7 +11,7 @@ from assay.errors import UnknownName
 from assay.methodology import Methodology
 from assay.rerating import check_knows
 from service.auth import Writer
-from service.conditional import none_match
+from service.conditional import not_modified
 from service.context import Here, Service
 from service.errands import errand
 from service.examples import RERATINGS
@@ -50,9 +50,7 @@ async def list_methodologies(request: Request, here: Here) -> Response:
     items = [MethodologyLine.of(one) for one in reversed(every.versions)]
     listed = MethodologyList(current=every.current.version, next=every.next and every.next.version, items=items)
     headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": KEPT}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(listed, headers=headers)
+    return not_modified(request, headers) or json_response(listed, headers=headers)
 
 
 @router.get("/{version}.md", response_class=Response, operation_id="getMethodologyText")
@@ -60,9 +58,9 @@ async def get_text(request: Request, version: Version, here: Here) -> Response:
     """Read the frozen document alone, byte for byte: its sha256 stands on every rating made under it."""
     one = _named(here, version)
     headers = _headers(one)
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return Response(one.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8")
+    return not_modified(request, headers) or Response(
+        one.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8"
+    )
 
 
 @router.get("/{version}", response_model=MethodologyView, operation_id="getMethodology")
@@ -70,9 +68,7 @@ async def get_methodology(request: Request, version: Version, here: Here) -> Res
     """Read a version: its document, its digest, what changed, and which methods it has letters for."""
     one = _named(here, version)
     headers = _headers(one) | {"Content-Location": f"{router.prefix}/{one.version}"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(MethodologyView.of(one), headers=headers)
+    return not_modified(request, headers) or json_response(MethodologyView.of(one), headers=headers)
 
 
 # ---------------------------------------------------------------------------- of a rating
@@ -83,9 +79,7 @@ async def list_letters(request: Request, rating: FoundRating, here: Here) -> Res
     again = [LetterByVersion.of(one) for one in kept if one.methodology_version != rating.methodology_version]
     listed = LetterList(rating=rating.id, items=[_given(rating), *again])
     headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(listed, headers=headers)
+    return not_modified(request, headers) or json_response(listed, headers=headers)
 
 
 @of_ratings.post(

@@ -9,9 +9,8 @@ from fastapi import APIRouter, Body, Query, Request, Response
 
 from assay.difference import NotTheSameQuestion, difference
 from service.answer import Answer
-from service.auth import PublicReader, Writer
+from service.auth import Caller, PublicReader, Writer
 from service.beside import beside
-from service.callers import Caller
 from service.conditional import none_match
 from service.context import Here, Service
 from service.examples import VISIBILITIES, WITHDRAWALS

@@ -12,7 +12,7 @@ from service.abridged import listed
 from service.auth import PublicReader
 from service.beside import Beside, beside
 from service.comparing import compared
-from service.conditional import none_match
+from service.conditional import not_modified
 from service.context import Here, Service
 from service.freshness import caching, dated, headers_of
 from service.pagination import Page, link_next
@@ -124,25 +124,21 @@ async def compare_ratings(
     """
     other = await found_rating(query.other, here, caller)
     headers = headers_of_both(rating, other)
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(await compared(rating, other), headers=headers)
+    return not_modified(request, headers) or json_response(await compared(rating, other), headers=headers)
 
 
 async def _shown(request: Request, here: Service, rating: StoredRating) -> Response:
     aside = await _beside(here, rating)
     headers = _headers(rating, aside) | {"Content-Location": f"{router.prefix}/{rating.id}"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(aside.shown_with(rating.shown), headers=headers)
+    return not_modified(request, headers) or json_response(aside.shown_with(rating.shown), headers=headers)
 
 
 async def _report(request: Request, here: Service, rating: StoredRating, name: str) -> Response:
     aside, expired = await _beside(here, rating), here.clock() * 1000 >= rating.expires_at
     headers = _headers(rating, aside, expired=expired)
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return report(name, aside.shown_with(rating.shown) | {"expired": expired}, headers)
+    return not_modified(request, headers) or report(
+        name, aside.shown_with(rating.shown) | {"expired": expired}, headers
+    )
 
 
 async def _beside(here: Service, rating: StoredRating) -> Beside:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Request, Response
 
 from service.auth import TargetWriter
 from service.beside import Beside
-from service.conditional import none_match
+from service.conditional import entity_tag, not_modified
 from service.context import Here
 from service.examples import REPLIES
 from service.problems import Problem, not_found
@@ -28,9 +28,7 @@ async def get_reply(request: Request, rating: FoundRating, here: Here) -> Respon
     if reply is None:
         raise Problem("not-found", f"nobody has replied to {rating.id}")
     headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(ReplyView.of(reply), headers=headers)
+    return not_modified(request, headers) or json_response(ReplyView.of(reply), headers=headers)
 
 
 @router.put("", response_model=ReplyView, operation_id="putReply", response_description="Written.")
@@ -56,4 +54,4 @@ async def remove_reply(rating_id: str, here: Here, caller: TargetWriter) -> Resp
 
 
 def _etag(reply: OwnersReply) -> str:
-    return f'"{reply.rating_id}{Beside(reply=reply).tag}"'
+    return entity_tag(reply.rating_id + Beside(reply=reply).tag)

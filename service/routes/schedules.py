@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Query, Request, Response
 
 from service.answer import Answer
 from service.auth import Reader, Writer
-from service.conditional import none_match
+from service.conditional import entity_tag, not_modified
 from service.context import Here, Service
 from service.examples import SCHEDULE_CHANGES, SCHEDULES
 from service.idempotency import Repeat, Repeatable, once
@@ -52,7 +52,8 @@ async def create_schedule(
 
     def add(c: Any) -> Answer:
         kept = schedules.add(c, new)
-        return Answer(201, write_json(ScheduleView.of(kept)), {"Location": _address(kept), "ETag": _etag(kept)})
+        headers = {"Location": _address(kept), "ETag": entity_tag(kept.id, kept.version)}
+        return Answer(201, write_json(ScheduleView.of(kept)), headers)
 
     answer = await here.database.write(once, repeat.by(caller), add)
     return answer.response()
@@ -75,10 +76,8 @@ async def list_schedules(
 async def get_schedule(request: Request, schedule_id: str, here: Here, caller: Reader) -> Response:
     """Read a schedule: when it is due, what it made last, and why its last run made nothing if it did not."""
     row = await _found(here, schedule_id, caller.tenant)
-    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(ScheduleView.of(row), headers=headers)
+    headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(ScheduleView.of(row), headers=headers)
 
 
 @router.patch("/{schedule_id}", response_model=ScheduleView, operation_id="changeSchedule")
@@ -105,7 +104,7 @@ async def change_schedule(
     )
     if changed is None:
         raise not_found("schedule", schedule_id)
-    return json_response(ScheduleView.of(changed), headers={"ETag": _etag(changed)})
+    return json_response(ScheduleView.of(changed), headers={"ETag": entity_tag(changed.id, changed.version)})
 
 
 @router.delete("/{schedule_id}", status_code=204, operation_id="removeSchedule", response_description="Removed.")
@@ -164,7 +163,3 @@ async def _found(here: Service, schedule_id: str, tenant: str) -> StoredSchedule
 
 def _address(row: StoredSchedule) -> str:
     return f"{router.prefix}/{row.id}"
-
-
-def _etag(row: StoredSchedule) -> str:
-    return f'"{row.id}-{row.version}"'

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Path, Query, Request, Response
 from assay.errors import SpecificationError
 from service.answer import Answer
 from service.auth import Reader, Writer
-from service.conditional import none_match
+from service.conditional import entity_tag, not_modified
 from service.context import Here
 from service.errors import located
 from service.examples import SPECIFICATIONS
@@ -122,9 +122,7 @@ def _shown(request: Request, row: StoredSpecification | None, name: str) -> Resp
     if row is None:
         raise Problem("not-found", f"no specification is called {name[:80]!r}")
     headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(SpecificationView.of(row), headers=headers)
+    return not_modified(request, headers) or json_response(SpecificationView.of(row), headers=headers)
 
 
 def _no_such(name: str) -> Problem:
@@ -137,4 +135,4 @@ def _named(row: StoredSpecification) -> dict[str, str]:
 
 def _etag(row: StoredSpecification) -> str:
     """Name a version; `latest` is shown with it, so it is part of the name."""
-    return f'"{row.digest[7:23]}-{row.version}-{row.latest}"'
+    return entity_tag(row.digest[7:23], row.version, row.latest)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Query, Request, Response
 
 from service.answer import Answer
 from service.auth import Reader, Writer
-from service.conditional import none_match
+from service.conditional import none_match, not_modified
 from service.context import Here, Service
 from service.examples import SUITES
 from service.idempotency import Repeat
@@ -75,9 +75,8 @@ async def get_suite(
         await wait_for_end(here, shown[1], wait)
         shown = await _read(here, suite_id, caller.tenant)
     answer = _answer(here, 200, shown)
-    if none_match(request, answer.headers["ETag"]):
-        return Response(status_code=304, headers={**answer.headers, **response.headers})
-    return answer.response(**response.headers)
+    headers = {**answer.headers, **response.headers}
+    return not_modified(request, headers) or answer.response(**response.headers)
 
 
 @router.post("/{suite_id}/cancel", response_model=SuiteView, operation_id="cancelSuite")

@@ -10,7 +10,7 @@ from service.answer import Answer
 from service.auth import Reader, TargetWriter
 from service.called import OrderedTarget, check_target, of_saved, open_secret, with_described_links
 from service.chains import with_links
-from service.conditional import none_match
+from service.conditional import entity_tag, not_modified
 from service.context import Here, Service
 from service.errors import located
 from service.examples import TARGETS
@@ -45,7 +45,7 @@ async def save_target(body: Description, here: Here, caller: TargetWriter, repea
 
     def add(c: Any) -> Answer:
         saved = targets.add(c, new)
-        headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": _etag(saved)}
+        headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": entity_tag(saved.id, saved.version)}
         return Answer(201, write_json(TargetView.of(saved)), headers)
 
     answer = await here.database.write(once, repeat.by(caller), add)
@@ -85,10 +85,8 @@ OwnTarget = Annotated[StoredTarget, Depends(own_target)]
 @router.get("/{target_id}", response_model=TargetView, operation_id="getTarget")
 async def get_target(request: Request, row: FoundTarget) -> Response:
     """Read a target; of its secret only the last characters."""
-    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(TargetView.of(row), headers=headers)
+    headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(TargetView.of(row), headers=headers)
 
 
 @router.put("/{target_id}", response_model=TargetView, operation_id="replaceTarget")
@@ -107,7 +105,7 @@ async def replace_target(body: Description, row: OwnTarget, here: Here, caller: 
     replaced = await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep)
     if replaced is None:
         raise not_found("target", row.id)
-    return json_response(TargetView.of(replaced), headers={"ETag": _etag(replaced)})
+    return json_response(TargetView.of(replaced), headers={"ETag": entity_tag(replaced.id, replaced.version)})
 
 
 @router.delete("/{target_id}", status_code=204, operation_id="removeTarget", response_description="Removed.")
@@ -148,7 +146,3 @@ def _new_target(
     plain = body.plain_secret()
     sealed = None if plain is None else here.vault.seal(plain, tenant=tenant, target=target_id, field="secret")
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)
-
-
-def _etag(row: StoredTarget) -> str:
-    return f'"{row.id}-{row.version}"'

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from service.auth import Reader, Writer
-from service.conditional import none_match
+from service.conditional import entity_tag, not_modified
 from service.context import Here
 from service.exchange import UPLOADS
 from service.pagination import Page, link_next
@@ -51,7 +51,7 @@ async def send_upload(request: Request, here: Here, caller: Writer, form: Annota
     media_type = _media_type(request, form.purpose)
     async with received(request) as came:
         kept, new = await keep(here, caller.tenant, form.name, form.purpose, media_type, came)
-    headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": _etag(kept)}
+    headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
     return json_response(UploadView.of(kept), status=201 if new else 200, headers=headers)
 
 
@@ -81,10 +81,8 @@ async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUplo
 @router.get("/{upload_id}", response_model=UploadView, operation_id="getUpload")
 async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(found_upload)]) -> Response:
     """Read what an upload holds. Its content is not given out again."""
-    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(UploadView.of(row), headers=headers)
+    headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(UploadView.of(row), headers=headers)
 
 
 @router.delete("/{upload_id}", status_code=204, operation_id="removeUpload", response_description="Removed.")
@@ -108,7 +106,3 @@ def _media_type(request: Request, purpose: str) -> str:
             headers={"Accept": ", ".join(accepted)},
         )
     return media_type
-
-
-def _etag(row: StoredUpload) -> str:
-    return f'"{row.id}"'

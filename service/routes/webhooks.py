@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
 from service.answer import Answer
-from service.auth import WebhookWriter
-from service.callers import Caller
-from service.conditional import none_match
+from service.auth import Caller, WebhookWriter
+from service.conditional import entity_tag, not_modified
 from service.context import Here, Service
 from service.deliveries import Sent
 from service.errors import located
@@ -90,9 +89,7 @@ async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response
     """Read an endpoint; of its secret only the last characters."""
     key = await here.database.read(_public_key)
     headers = {"ETag": _etag(row, key), "Cache-Control": "private, no-cache"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return json_response(WebhookView.of(row, key), headers=headers)
+    return not_modified(request, headers) or json_response(WebhookView.of(row, key), headers=headers)
 
 
 @router.put("/{webhook_id}", response_model=WebhookView, operation_id="replaceWebhook")
@@ -241,4 +238,4 @@ async def _changed(here: Service, webhook_id: str, change: Callable[[Any], Webho
 
 
 def _etag(row: Webhook, key: PublicKey | None) -> str:
-    return f'"{row.id}-{row.version}-{"" if key is None else key.id[:8]}"'
+    return entity_tag(row.id, row.version, "" if key is None else key.id[:8])

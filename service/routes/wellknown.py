@@ -7,7 +7,7 @@ import hashlib
 from fastapi import APIRouter, Request, Response
 
 from assay.reports.linkset import MEDIA_TYPE, link, linkset
-from service.conditional import none_match
+from service.conditional import not_modified
 from service.freshness import caching
 from service.problems import base_url
 from service.strict_json import StrictRoute
@@ -50,9 +50,7 @@ async def get_api_catalog(request: Request) -> Response:
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
         "Cache-Control": caching(private=False),
     }
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers)
+    return not_modified(request, headers) or Response(body, headers=headers)
 
 
 def _catalog(base: str) -> dict[str, object]:

@@ -118,7 +118,7 @@ def test_a_message_delivered_ten_times_is_one_run(town, post):
     ring = Doorbell(make_celery(Settings(broker_url=town.redis.url)))
     batch = post(1)
     for _ in range(10):
-        ring([batch.ids[0]])
+        ring(batch.ids[0])
     found = batch.survived()
     assert found.claims[batch.ids[0]] == 1
 

@@ -8,7 +8,6 @@ what the model says, in the row, in the history, in the ledger and over HTTP.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -151,8 +150,8 @@ class Kept:
 class Rung(list[str]):
     """A bell that is heard at once."""
 
-    def __call__(self, job_ids: Sequence[str]) -> None:
-        self += job_ids
+    def __call__(self, job_id: str) -> None:
+        self.append(job_id)
 
     def unheard(self) -> int:
         return 0

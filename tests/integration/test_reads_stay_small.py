@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import event, text
 
 from store import jobs
-from store.arrivals import Arrival, add_new
 from store.backlog import backlog
 from store.database import Database
 from store.job import NewJob
@@ -105,6 +104,13 @@ def first_due(c):
     return jobs.find(c, jobs.due(c, 1)[0], None)
 
 
+def add_new(c):
+    new = asking("new one")
+    jobs.serialise(c, new.request_digest)
+    jobs.standing(c, "acme", new.request_digest, 3600, 500)
+    jobs.add(c, new)
+
+
 READS = {
     "the reconciler's look for due jobs": lambda c: jobs.due(c, 100),
     "burying poison": jobs.bury_poison,
@@ -112,7 +118,7 @@ READS = {
     "a status": lambda c: jobs.find(c, "job_old17", "acme"),
     "a place in the queue": lambda c: jobs.queue_position(c, first_due(c)),
     "how a request stands": lambda c: jobs.standing(c, "acme", "sha256:new", 3600, 500),
-    "a POST": lambda c: add_new(c, [Arrival(asking("new one"))], 500),
+    "a POST": add_new,
     "the age of the queue": jobs.oldest_due_age_s,
     "what operators see": backlog,
 }

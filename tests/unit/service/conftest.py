@@ -88,10 +88,10 @@ class Rings:
     heard: list[str] = field(default_factory=list)
     broken: bool = False
 
-    def __call__(self, job_ids: Sequence[str]) -> None:
+    def __call__(self, job_id: str) -> None:
         if self.broken:
             raise ConnectionError("no broker")
-        self.heard += job_ids
+        self.heard.append(job_id)
 
 
 def rating_document(letter: str | None = "DSBS", visibility: str = "private", **changes: Any) -> dict[str, Any]:

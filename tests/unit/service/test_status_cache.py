@@ -1,11 +1,10 @@
-"""A status read once for all who ask: how old it may be, who waits, what is given before routing."""
+"""Cache of job statuses: one read for all pollers, its age, and who may read what is in it."""
 
 import asyncio
 
 import pytest
 
 from service.answer import Answer
-from service.callers import Caller, RecentCallers
 from service.meter import Meter
 from service.status import STALE_S, Status, StatusCache
 
@@ -136,7 +135,7 @@ async def test_the_oldest_statuses_make_room(monkeypatch):
     assert statuses.at_hand(("acme", "job_4", "x")) is not None
 
 
-# ---------------------------------------------------------------------------- before routing
+# ---------------------------------------------------------------------------- in the service
 @pytest.fixture
 async def cached(serve, settings):
     return await serve(settings.model_copy(update={"status_cache_s": 0.25}))
@@ -159,7 +158,7 @@ async def test_a_status_at_hand_is_the_same_answer_as_one_that_was_read(cached, 
     ("headers", "status"),
     [({"If-None-Match": "*"}, 304), ({"Authorization": "Bearer nonsense"}, 401), ({"Prefer": "wait=0"}, 200)],
 )
-async def test_a_request_that_asks_for_more_goes_the_whole_way(cached, request_body, headers, status):
+async def test_a_cached_status_is_given_only_to_requests_that_it_answers(cached, request_body, headers, status):
     job_id = (await cached.post("/v1/jobs", json=request_body())).json()["id"]
     await cached.get(f"/v1/jobs/{job_id}")
     assert (await cached.get(f"/v1/jobs/{job_id}", headers=headers)).status_code == status
@@ -180,17 +179,3 @@ async def test_a_cancellation_is_seen_at_once(cached, request_body):
     await cached.get(f"/v1/jobs/{job_id}")
     await cached.post(f"/v1/jobs/{job_id}/cancel")
     assert (await cached.get(f"/v1/jobs/{job_id}")).json()["status"] == "cancelled"
-
-
-def test_a_caller_is_recognised_for_a_moment_and_not_after_a_revocation():
-    clock = Clock()
-    recent = RecentCallers(0.25, clock)
-    caller = Caller("acme", frozenset({"ratings:read"}))
-    recent.remember(b"Bearer x", caller)
-    assert recent.get(b"Bearer x") is caller
-    assert recent.get(b"Bearer y") is None
-    recent.forget()
-    assert recent.get(b"Bearer x") is None
-    recent.remember(b"Bearer x", caller)
-    clock.now += 0.3
-    assert recent.get(b"Bearer x") is None

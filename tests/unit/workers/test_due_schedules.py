@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from sqlalchemy import update
 
@@ -103,8 +101,8 @@ def test_the_reconciler_runs_what_is_due_and_rings_for_it(database):
     rung: list[str] = []
 
     class Ringing:
-        def __call__(self, job_ids: Sequence[str]) -> None:
-            rung.extend(job_ids)
+        def __call__(self, job_id: str) -> None:
+            rung.append(job_id)
 
         def unheard(self) -> int:
             return 0
