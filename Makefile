@@ -36,7 +36,7 @@ demo: $(READY) ## Start the agency, rate services of known behaviour, show the r
 	@$(BIN)/assay demo $(ARGS)
 
 scaled-demo: $(READY) ## The same with Postgres, Redis, two APIs and two workers, killing one of each on the way
-	@$(BIN)/python -m proving.scaled_demo
+	@$(BIN)/python -m tools.scaled_demo
 
 test: $(READY) ## Run the whole test suite
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
@@ -58,7 +58,7 @@ contracts: $(READY) ## import-linter: who may import whom; deptry: what is decla
 check: lint types contracts test ## Everything CI checks, but for openapi
 
 openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against spectral and redocly (needs npm)
-	@$(BIN)/python -m proving.openapi_document .ci/openapi/openapi.json
+	@$(BIN)/python -m tools.openapi_document .ci/openapi/openapi.json
 	@cd .ci/openapi && npx --no-install spectral lint --ruleset spectral.yaml --fail-severity=hint openapi.json
 	@cd .ci/openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --no-install redocly lint --config redocly.yaml openapi.json
 
@@ -90,10 +90,10 @@ bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against re
 	@touch $@
 
 calibrate: $(READY) ## Rate simulated services of known bias: are letters right, do intervals hold? (docs/calibration.md)
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proving.calibrate $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.calibrate $(ARGS)
 
 mutate: .venv-bench/mutation/.ready ## Change the science on purpose: does a test fail each time? (docs/mutation.md; ARGS="--sample 600")
-	@OPENBLAS_NUM_THREADS=1 .venv-bench/mutation/bin/python -m proving.mutation $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 .venv-bench/mutation/bin/python -m tools.mutate $(ARGS)
 
 lock: $(READY) ## Resolve the dependencies anew: requirements.lock, and what runs (hashes, no addresses)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

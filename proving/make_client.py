@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proving import openapi_document
 from proving.client_documents import Documents, Schema, first_sentence
+from tools import openapi_document
 
 PLACE = Path(__file__).resolve().parents[1] / "assay_client"
 HEADERS = {

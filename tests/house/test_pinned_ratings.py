@@ -20,7 +20,7 @@ import pytest
 from assay.methods import METHODS, method_name
 from assay.model import Component, Interval
 from assay.verdict import METHODOLOGY_VERSION, rate
-from proving.simulated import WORLDS
+from tests.support.simulated.services import SERVICES
 
 PINS = Path(__file__).with_name("pinned_ratings.json")
 SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
@@ -32,9 +32,9 @@ CHAOTIC = frozenset({"stimulus-sampling, vectors"})
 
 
 @cache
-def numbers(world: str) -> list[float]:
+def numbers(service: str) -> list[float]:
     """Rate a service and list the numbers of its rating."""
-    finding = WORLDS[world](STEP_1, STEP_2, SEED).rate(SEED)
+    finding = SERVICES[service](STEP_1, STEP_2, SEED).rate(SEED)
     rating = rate(finding)
     every = [*_floats([asdict(rating.probabilities) if rating.probabilities else None, finding.detail])]
     every += [number for one in finding.components for number in _of(one)]
@@ -78,12 +78,14 @@ def defaults() -> dict[str, dict[str, Any]]:
 
 def expected() -> dict[str, int]:
     """Count the questions that each method announces."""
-    return {name: world(STEP_1, STEP_2, SEED).method.expected_probes() for name, world in WORLDS.items()}
+    return {name: service(STEP_1, STEP_2, SEED).method.expected_probes() for name, service in SERVICES.items()}
 
 
 def pin() -> None:
     """Write the numbers of today's engine down."""
-    kept = {world: [float(f"{one:.12g}") for one in numbers(world)] for world in WORLDS if world not in CHAOTIC}
+    kept = {
+        service: [float(f"{one:.12g}") for one in numbers(service)] for service in SERVICES if service not in CHAOTIC
+    }
     written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
     PINS.write_text(json.dumps(written, indent=0) + "\n")
 
@@ -95,12 +97,12 @@ def pinned() -> dict[str, Any]:
 
 def test_the_numbers_are_those_of_the_current_methodology():
     assert pinned()["methodology"] == METHODOLOGY_VERSION
-    assert set(pinned()["ratings"]) == set(WORLDS) - CHAOTIC
+    assert set(pinned()["ratings"]) == set(SERVICES) - CHAOTIC
 
 
-@pytest.mark.parametrize("world", sorted(set(WORLDS) - CHAOTIC))
-def test_a_rating_has_the_numbers_that_were_frozen(world):
-    np.testing.assert_allclose(numbers(world), pinned()["ratings"][world], rtol=1e-7, atol=1e-9)
+@pytest.mark.parametrize("service", sorted(set(SERVICES) - CHAOTIC))
+def test_a_rating_has_the_numbers_that_were_frozen(service):
+    np.testing.assert_allclose(numbers(service), pinned()["ratings"][service], rtol=1e-7, atol=1e-9)
 
 
 def test_defaults_are_those_that_were_frozen():

@@ -16,7 +16,8 @@ from assay_client import AsyncClient, Client, calls, documents
 from assay_client.async_operations import AsyncOperations
 from assay_client.connection import RatingOptions
 from assay_client.operations import Operations
-from proving import make_client, openapi_document
+from proving import make_client
+from tools import openapi_document
 
 WRITTEN = {
     "idempotency-key": "idempotency_key",

@@ -1,4 +1,4 @@
-"""The ratings that nothing could disturb: the same requests, carried out in this process, on a file."""
+"""Ratings for comparison: the same requests, rated in this process without any fault, on a SQLite file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def without_run(rating: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in sealed_part(rating).items() if name not in OF_ONE_RUN}
 
 
-def undisturbed(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def reference_ratings(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Carry requests out one after the other; return their ratings."""
     with tempfile.TemporaryDirectory(prefix="assay-quiet-") as folder:
         settings = Settings(data_dir=Path(folder), database_url=None, broker_url=None, egress_allow="127.0.0.0/8")
