@@ -5,55 +5,68 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
 # One more than two cores: much of what the tests do is to wait for leases, deadlines and pauses to end
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup ngram demo scaled-demo test chaos check lint types contracts openapi client bench calibrate mutate lock clean
+.PHONY: help setup setup-dev ngram demo scaled-demo test chaos check lint types contracts openapi client bench calibrate mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 CLIENT := clients/python
-$(READY): requirements.lock pyproject.toml $(CLIENT)/pyproject.toml $(CLIENT)/build_operations.py $(CLIENT)/openapi.json
+
+# pip repeats for every package that an index of its configuration is not there: that line alone is left out.
+pip_install = ( $(BIN)/python -m pip install --quiet --disable-pip-version-check $(1) 2>$(VENV)/pip.log; status=$$?; \
+  grep -v "^WARNING: Location .* is ignored" $(VENV)/pip.log >&2; exit $$status )
+install = if command -v uv >/dev/null 2>&1; \
+  then uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1); else $(call pip_install,$(1)); fi
+
+$(READY): requirements-runtime.lock pyproject.toml
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	  { echo "Assay needs Python 3.11 or newer: make setup PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing what Assay runs on in $(VENV), once: $$(grep -c == $<) packages, about a minute (seconds with uv)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements.lock && \
-	  uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . --editable $(CLIENT); \
-	else \
-	  echo "Setting up $(VENV) (once; about a minute)" && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable $(CLIENT); \
-	fi
+	@$(call install,--require-hashes --requirement $<)
+	@$(call install,--no-deps --no-build-isolation --editable .)
+	@touch $@
+
+$(READY_DEV): $(READY) requirements.lock $(CLIENT)/pyproject.toml $(CLIENT)/build_operations.py $(CLIENT)/openapi.json
+	@echo "Adding what tests and checks need, once: $$(grep -c == requirements.lock) packages in all, about a minute (seconds with uv)"
+	@$(call install,--require-hashes --requirement requirements.lock)
+	@$(call install,--no-deps --no-build-isolation --editable $(CLIENT))
 	@$(BIN)/python $(CLIENT)/build_operations.py
 	@touch $@
 
-setup: $(READY) ## Make the environment in .venv
+setup: $(READY) ## Install what Assay runs on in .venv (other targets do so by themselves)
 
-ngram: $(READY) ## Add kenlm, which is built from source here (needs cmake and a C++ compiler)
+setup-dev: $(READY_DEV) ## Add what tests and checks need: pytest, linters, Postgres, Redis and others
+
+ngram: $(READY_DEV) ## Add kenlm, which is built from source here (needs cmake and a C++ compiler)
 	@$(BIN)/python -c "import kenlm" 2>/dev/null || \
 	  $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-ngram.lock
 
 demo: $(READY) ## Start the agency, rate services of known behaviour, show the ratings (ARGS=--keep leaves it up)
 	@$(BIN)/assay demo $(ARGS)
 
-scaled-demo: $(READY) ## The same with Postgres, Redis, two APIs and two workers, killing one of each on the way
-	@$(BIN)/python -m proving.scaled_demo
+scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two workers, killing one of each on the way
+	@$(BIN)/python -m tools.scaled_demo
 
-test: $(READY) ## Run the whole test suite
+test: $(READY_DEV) ## Run the whole test suite
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-chaos: $(READY) ## Break everything at length: 20 kills over 60 jobs, and more (about 20 minutes)
+chaos: $(READY_DEV) ## Break everything at length: 20 kills over 60 jobs, and more (about 20 minutes)
 	@$(BIN)/python -m pytest tests/chaos --chaos-scale long -s $(ARGS)
 
-lint: $(READY) ## ruff: format and rules
+lint: $(READY_DEV) ## ruff: format and rules
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 
-types: $(READY) ## mypy --strict
+types: $(READY_DEV) ## mypy --strict
 	@$(BIN)/mypy
 
-contracts: $(READY) ## import-linter: who may import whom; deptry: what is declared
+contracts: $(READY_DEV) ## import-linter: who may import whom; deptry: what is declared
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 	@$(BIN)/deptry $(CLIENT)/src --config $(CLIENT)/pyproject.toml
@@ -61,7 +74,7 @@ contracts: $(READY) ## import-linter: who may import whom; deptry: what is decla
 check: lint types contracts test ## Everything CI checks, but for openapi
 
 openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against spectral and redocly (needs npm)
-	@$(BIN)/python -m proving.openapi_document .ci/openapi/openapi.json
+	@$(BIN)/python -m tools.openapi_document .ci/openapi/openapi.json
 	@cd .ci/openapi && npx --no-install spectral lint --ruleset spectral.yaml --fail-severity=hint openapi.json
 	@cd .ci/openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --no-install redocly lint --config redocly.yaml openapi.json
 
@@ -69,12 +82,12 @@ openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against 
 	@cd .ci/openapi && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 	@touch $@
 
-client: $(READY) ## Write the client's openapi.json from the service, and generate its types and methods
-	@$(BIN)/python -m proving.openapi_document $(CLIENT)/openapi.json
+client: $(READY_DEV) ## Write the client's openapi.json from the service, and generate its types and methods
+	@$(BIN)/python -m tools.openapi_document $(CLIENT)/openapi.json
 	@$(BIN)/python $(CLIENT)/build_operations.py
-	@touch $(READY)
+	@touch $(READY_DEV)
 
-bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against references, side by side
+bench: $(READY_DEV) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against references, side by side
 	@for each in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \
 	  own=.venv-bench/$${each#bench_}/bin/python; test -x $$own || own=$(BIN)/python; \
 	  $$own -m benchmarks.$$each || exit 1; \
@@ -95,12 +108,12 @@ bench: $(READY) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed against re
 	@touch $@
 
 calibrate: $(READY) ## Rate simulated services of known bias: are letters right, do intervals hold? (docs/calibration.md)
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m proving.calibrate $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.calibrate $(ARGS)
 
 mutate: .venv-bench/mutation/.ready ## Change the science on purpose: does a test fail each time? (docs/mutation.md; ARGS="--sample 600")
-	@OPENBLAS_NUM_THREADS=1 .venv-bench/mutation/bin/python -m proving.mutation $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 .venv-bench/mutation/bin/python -m tools.mutate $(ARGS)
 
-lock: $(READY) ## Resolve the dependencies anew: requirements.lock, and what runs (hashes, no addresses)
+lock: $(READY_DEV) ## Resolve the dependencies anew: requirements.lock, and what runs (hashes, no addresses)
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-annotate --no-header --extra dev --extra build --extra real pyproject.toml --output-file requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

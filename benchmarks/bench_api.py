@@ -22,9 +22,9 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from benchmarks.load import get, hammer, post
-from proving.postgres import PostgresServer
-from proving.redis import RedisServer
 from store import migrate
+from tests.support.postgres import PostgresServer
+from tests.support.redis import RedisServer
 
 ROUNDS = 7
 POLLERS = 1000

@@ -25,13 +25,13 @@ from sqlalchemy import text
 
 from benchmarks.bench_api import agency, bare
 from benchmarks.load import get, hammer
-from proving.postgres import PostgresServer
-from proving.redis import RedisServer
 from store import jobs, migrate, targets
 from store.database import Database
 from store.job import NewJob
 from store.ratings import NewRating
 from store.targets import NewTarget
+from tests.support.postgres import PostgresServer
+from tests.support.redis import RedisServer
 
 ROUNDS = 3
 CONNECTIONS = 64

@@ -14,11 +14,11 @@ from typing import Any
 
 import structlog
 
-from proving.postgres import PostgresServer
-from proving.redis import RedisServer
-from proving.target import CountingTarget, request
-from proving.town import running_town
-from proving.undisturbed import undisturbed
+from tests.support.counting_target import CountingTarget, rating_request
+from tests.support.postgres import PostgresServer
+from tests.support.redis import RedisServer
+from tests.support.reference_ratings import reference_ratings
+from tests.support.scaled_agency import running_agency
 
 UNHURRIED = {"ASSAY_LEASE_S": "30", "ASSAY_HEARTBEAT_S": "3", "ASSAY_RECONCILE_S": "5", "ASSAY_REDISPATCH_S": "15"}
 
@@ -37,12 +37,12 @@ def jobs_per_minute(
     """
     redis.flush()
     children = workers * concurrency
-    with running_town(
+    with running_agency(
         workers=workers, concurrency=concurrency, settings=UNHURRIED, postgres=postgres, redis=redis
-    ) as town:
-        town.finished([town.post(each) for each in requests[:children]])
+    ) as agency:
+        agency.finished([agency.post(each) for each in requests[:children]])
         start = time.perf_counter()
-        town.finished([town.post(each) for each in requests[children:]], seconds=600)
+        agency.finished([agency.post(each) for each in requests[children:]], seconds=600)
         return (len(requests) - children) * 60 / (time.perf_counter() - start)
 
 
@@ -51,10 +51,10 @@ def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 24
     with CountingTarget(0) as target, PostgresServer.running() as postgres, RedisServer.running() as redis:
-        quick = [request(target.url(f"quick-{seed}"), seed, concurrency=8) for seed in range(count + 1)]
-        undisturbed(quick[:1])
+        quick = [rating_request(target.url(f"quick-{seed}"), seed, concurrency=8) for seed in range(count + 1)]
+        reference_ratings(quick[:1])
         start = time.perf_counter()
-        undisturbed(quick[1:])
+        reference_ratings(quick[1:])
         alone = count * 60 / (time.perf_counter() - start)
         queued = jobs_per_minute(postgres, redis, quick, workers=1, concurrency=1)
         added_ms = (60 / queued - 60 / alone) * 1000
@@ -64,7 +64,7 @@ def main() -> None:
             flush=True,
         )
         target.delay_s = 0.05
-        slow = [request(target.url(f"slow-{seed}"), seed) for seed in range(count + 4)]
+        slow = [rating_request(target.url(f"slow-{seed}"), seed) for seed in range(count + 4)]
         one = jobs_per_minute(postgres, redis, slow[2:], workers=1, concurrency=2)
         two = jobs_per_minute(postgres, redis, slow, workers=2, concurrency=2)
         print(

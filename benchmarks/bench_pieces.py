@@ -23,14 +23,14 @@ from rich.table import Table
 from sqlalchemy import text
 
 from assay.model import Observation, Probe, Reply, Translate
-from proving.postgres import PostgresServer
-from proving.redis import RedisServer
-from proving.target import CountingTarget, request
-from proving.undisturbed import undisturbed
 from store import jobs, migrate
 from store.database import Database
 from store.jobs import LedgerEntry, NewJob
 from store.settings import Settings
+from tests.support.counting_target import CountingTarget, rating_request
+from tests.support.postgres import PostgresServer
+from tests.support.redis import RedisServer
+from tests.support.reference_ratings import reference_ratings
 from workers.celery_app import make_celery
 from workers.doorbell import Doorbell
 
@@ -135,14 +135,14 @@ def _in_the_database(database: Database) -> dict[str, float]:
 def _of_a_job() -> tuple[float, float]:
     """Processor time of a call and of a job: two sizes of job give a line."""
     with CountingTarget(0) as target:
-        undisturbed([request(target.url("warm"), 1)])
+        reference_ratings([rating_request(target.url("warm"), 1)])
 
         def cpu_s(texts: int) -> tuple[float, int]:
             name = f"job-{texts}"
-            asked = request(target.url(name), 2, concurrency=8)
+            asked = rating_request(target.url(name), 2, concurrency=8)
             experiment = {**asked["experiment"], "texts_per_block": texts, "stop_early": False}
             start = time.process_time()
-            undisturbed([{**asked, "experiment": {**experiment, "max_texts_per_block": max(texts, 320)}}])
+            reference_ratings([{**asked, "experiment": {**experiment, "max_texts_per_block": max(texts, 320)}}])
             return time.process_time() - start, target.calls(name)
 
         small, large = cpu_s(20), cpu_s(320)
@@ -165,7 +165,7 @@ def _sizes(url: str) -> dict[str, float]:
 
 
 def _new_job(number: int) -> NewJob:
-    asked = request("http://127.0.0.1:9/bench", number)
+    asked = rating_request("http://127.0.0.1:9/bench", number)
     return NewJob(
         tenant="default",
         kind="rating",

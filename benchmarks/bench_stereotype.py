@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.model import Interval
 from assay.statistics.beta_binomial import fit_shares
-from proving.stereotypes import Asked, Counted, by_hierarchy, count, coverage, pooled
+from tests.support.simulated.stereotype_shares import Asked, Counted, by_hierarchy, count, coverage, pooled
 
 SIMULATIONS = 400
 PUBLISHED = Asked(terms=393, pairs=2, alike=5.0)

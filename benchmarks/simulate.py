@@ -190,9 +190,9 @@ def simulate(plan: Plan, jobs: int, rng: np.random.Generator, *, per_minute: flo
 def check() -> None:
     """Hold the model against real runs on this machine."""
     from benchmarks.bench_engine import jobs_per_minute
-    from proving.postgres import PostgresServer
-    from proving.redis import RedisServer
-    from proving.target import CountingTarget, request
+    from tests.support.counting_target import CountingTarget, rating_request
+    from tests.support.postgres import PostgresServer
+    from tests.support.redis import RedisServer
 
     jobs, latency_ms = 24, 50.0
     here = Plan(children=2, concurrency=2, latency_ms=latency_ms, shared_cores=2)
@@ -204,7 +204,9 @@ def check() -> None:
     ):
         for workers in (1, 2, 4):
             plan = replace(here, workers=workers)
-            asked = [request(target.url(f"{workers}-{seed}"), seed) for seed in range(jobs + workers * plan.children)]
+            asked = [
+                rating_request(target.url(f"{workers}-{seed}"), seed) for seed in range(jobs + workers * plan.children)
+            ]
             measured = jobs_per_minute(postgres, redis, asked, workers=workers, concurrency=plan.children)
             model = simulate(plan, jobs, np.random.default_rng(1)).jobs_a_minute
             bounds = plan.bounds()

@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from proving.postgres import PostgresServer
-from proving.redis import RedisServer
 from store import migrate
+from tests.support.postgres import PostgresServer
+from tests.support.redis import RedisServer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from proving.history import History, judge, repeated
-from proving.target import CountingTarget, request
-from proving.town import Town, running_town
-from proving.undisturbed import undisturbed, without_run
+from tests.support.counting_target import CountingTarget, rating_request
+from tests.support.promise_checker import PromiseReport, check_promises, repeated
+from tests.support.reference_ratings import reference_ratings, without_run
+from tests.support.scaled_agency import ScaledAgency, running_agency
 
 CHUNK = 20 + 4
 """Replies between two commits, and what two calls at a time have under way."""
@@ -51,28 +51,28 @@ def target() -> Iterator[CountingTarget]:
 
 
 @pytest.fixture(scope="module")
-def town(target: CountingTarget) -> Iterator[Town]:
-    with running_town(apis=2, workers=2) as one:
+def agency(target: CountingTarget) -> Iterator[ScaledAgency]:
+    with running_agency(apis=2, workers=2) as one:
         yield one
 
 
 @dataclass
 class Batch:
-    """Some jobs of a town, with the ratings they must get."""
+    """Some jobs of a agency, with the ratings they must get."""
 
-    town: Town
+    agency: ScaledAgency
     target: CountingTarget
     names: list[str]
     ids: list[str]
     expected: list[dict[str, Any]]
 
-    def survived(self, *, seconds: float = 360, chunk: int = CHUNK) -> History:
+    def survived(self, *, seconds: float = 360, chunk: int = CHUNK) -> PromiseReport:
         """Wait for every job; hold what happened against every promise."""
-        ended = self.town.finished(self.ids, seconds)
+        ended = self.agency.finished(self.ids, seconds)
         assert {job["status"] for job in ended} == {"succeeded"}, [job["error"] for job in ended]
-        found = judge(self.town.database_url, all_ended=False)
+        found = check_promises(self.agency.database_url, all_ended=False)
         assert found.broken == []
-        ratings = [without_run(self.town.read(job["rating"]["href"])) for job in ended]
+        ratings = [without_run(self.agency.read(job["rating"]["href"])) for job in ended]
         assert ratings == self.expected, "a disturbed job got another rating"
         for name, job_id in zip(self.names, self.ids, strict=True):
             crashes = found.claims[job_id] - 1
@@ -82,23 +82,20 @@ class Batch:
 
 
 @pytest.fixture
-def post(town: Town, target: CountingTarget, request: pytest.FixtureRequest) -> Callable[..., Batch]:
-    return poster(town, target, request.node.name)
+def post(agency: ScaledAgency, target: CountingTarget, request: pytest.FixtureRequest) -> Callable[..., Batch]:
+    return poster(agency, target, request.node.name)
 
 
-def poster(town: Town, target: CountingTarget, test: str) -> Callable[..., Batch]:
+def poster(agency: ScaledAgency, target: CountingTarget, test: str) -> Callable[..., Batch]:
     def post(jobs: int, *, delay_s: float = 0.02, place: int | None = None, seeds: Sequence[int] = ()) -> Batch:
         names = [f"{test}-{number}" for number in range(jobs)]
-        asked = [request_(target.url(name), seed) for seed, name in enumerate(names)]
+        asked = [rating_request(target.url(name), seed) for seed, name in enumerate(names)]
         target.delay_s = 0
-        expected = undisturbed(asked)
+        expected = reference_ratings(asked)
         for name in names:
             target.counts[name].clear()
         target.delay_s = delay_s
-        ids = [town.post(each, place) for each in asked]
-        return Batch(town, target, names, ids, expected)
+        ids = [agency.post(each, place) for each in asked]
+        return Batch(agency, target, names, ids, expected)
 
     return post
-
-
-request_ = request

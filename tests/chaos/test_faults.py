@@ -19,11 +19,11 @@ import psycopg
 import pytest
 
 from benchmarks.load import get, hammer
-from proving.history import judge
-from proving.target import request
 from store import jobs, migrate
 from store.database import Database
 from store.settings import Settings
+from tests.support.counting_target import rating_request
+from tests.support.promise_checker import check_promises
 from workers.celery_app import make_celery
 from workers.doorbell import Doorbell
 from workers.tasks import RUN_JOB
@@ -56,66 +56,66 @@ def metric(port: int, name: str) -> float:
 
 
 @pytest.fixture
-def port(town) -> int:
-    return int(town.agency(0).url.rsplit(":", 1)[1])
+def port(agency) -> int:
+    return int(agency.client(0).url.rsplit(":", 1)[1])
 
 
 # ---------------------------------------------------------------------------- Redis
-def test_a_post_is_accepted_while_redis_is_down_and_runs_when_it_is_back(town, post):
-    town.redis.stop()
+def test_a_post_is_accepted_while_redis_is_down_and_runs_when_it_is_back(agency, post):
+    agency.redis.stop()
     try:
         batch = post(2)
         time.sleep(1)
-        assert {town.job(job_id)["status"] for job_id in batch.ids} == {"queued"}
+        assert {agency.job(job_id)["status"] for job_id in batch.ids} == {"queued"}
     finally:
-        town.redis.start()
+        agency.redis.start()
     batch.survived()
 
 
-def test_a_redis_that_stalls_holds_nothing_up_for_long(town, post):
+def test_a_redis_that_stalls_holds_nothing_up_for_long(agency, post):
     batch = post(2)
-    town.redis.freeze()
+    agency.redis.freeze()
     try:
-        more = post_more(town, batch)
+        more = post_more(agency, batch)
         time.sleep(4)
     finally:
-        town.redis.thaw()
+        agency.redis.thaw()
     batch.survived()
-    assert town.finished([more], 60)[0]["status"] == "succeeded"
+    assert agency.finished([more], 60)[0]["status"] == "succeeded"
 
 
-def post_more(town, batch) -> str:
-    return town.post(request(batch.target.url(f"{batch.names[0]}-more"), 99))
+def post_more(agency, batch) -> str:
+    return agency.post(rating_request(batch.target.url(f"{batch.names[0]}-more"), 99))
 
 
-def test_a_redis_without_memory_refuses_messages_and_no_job(town, post, port):
-    town.redis.command("CONFIG", "SET", "maxmemory", "1")
+def test_a_redis_without_memory_refuses_messages_and_no_job(agency, post, port):
+    agency.redis.command("CONFIG", "SET", "maxmemory", "1")
     try:
         before = metric(port, "assay_doorbell_failures_total")
         batch = post(2, place=0)
         wait_for(lambda: metric(port, "assay_doorbell_failures_total") > before)
     finally:
-        town.redis.command("CONFIG", "SET", "maxmemory", "0")
+        agency.redis.command("CONFIG", "SET", "maxmemory", "0")
     batch.survived()
 
 
-def test_a_message_that_is_lost_is_sent_again(town, post):
-    for worker in town.workers:
+def test_a_message_that_is_lost_is_sent_again(agency, post):
+    for worker in agency.workers:
         worker.freeze()
     try:
         batch = post(5)
         # Redis hands a message to a client that was waiting for one when it was frozen: that one is late, not lost.
-        kept = 5 - len(town.workers)
-        wait_for(lambda: int(town.redis.command("LLEN", "celery").strip(b":\r\n")) >= kept)
-        town.redis.flush()
+        kept = 5 - len(agency.workers)
+        wait_for(lambda: int(agency.redis.command("LLEN", "celery").strip(b":\r\n")) >= kept)
+        agency.redis.flush()
     finally:
-        for worker in town.workers:
+        for worker in agency.workers:
             worker.thaw()
     batch.survived()
 
 
-def test_a_message_delivered_ten_times_is_one_run(town, post):
-    ring = Doorbell(make_celery(Settings(broker_url=town.redis.url)))
+def test_a_message_delivered_ten_times_is_one_run(agency, post):
+    ring = Doorbell(make_celery(Settings(broker_url=agency.redis.url)))
     batch = post(1)
     for _ in range(10):
         ring(batch.ids[0])
@@ -123,32 +123,32 @@ def test_a_message_delivered_ten_times_is_one_run(town, post):
     assert found.claims[batch.ids[0]] == 1
 
 
-def test_a_message_nobody_understands_harms_nobody(town, post):
-    app = make_celery(Settings(broker_url=town.redis.url))
+def test_a_message_nobody_understands_harms_nobody(agency, post):
+    app = make_celery(Settings(broker_url=agency.redis.url))
     app.send_task("assay.of_another_version", args=["job_x"], ignore_result=True)
     app.send_task(RUN_JOB, args=["job_that_never_was"], ignore_result=True)
     app.send_task(RUN_JOB, args=[{"not": "an id"}, 3], ignore_result=True)
     post(2).survived()
 
 
-def test_a_deaf_worker_ends_with_75_and_its_successor_does_the_work(town, post):
+def test_a_deaf_worker_ends_with_75_and_its_successor_does_the_work(agency, post):
     """Deaf for real: the consumer is cancelled through Celery's own remote control."""
-    before = [len(worker.exits) for worker in town.workers]
-    app = make_celery(Settings(broker_url=town.redis.url))
+    before = [len(worker.exits) for worker in agency.workers]
+    app = make_celery(Settings(broker_url=agency.redis.url))
     answered = wait_for(lambda: app.control.cancel_consumer("celery", reply=True, timeout=3))
     assert len(answered) == 2
     batch = post(3)
     batch.survived(seconds=360)
-    codes = [code for worker, seen in zip(town.workers, before, strict=True) for code in worker.exits[seen:]]
+    codes = [code for worker, seen in zip(agency.workers, before, strict=True) for code in worker.exits[seen:]]
     assert codes
     assert set(codes) == {75}
 
 
 # ---------------------------------------------------------------------------- Postgres
-def test_while_postgres_is_away_the_answer_is_503_with_a_time_to_come_back(town, post, port):
+def test_while_postgres_is_away_the_answer_is_503_with_a_time_to_come_back(agency, post, port):
     batch = post(2)
-    town.asked(batch.ids[0], 5)
-    town.postgres.stop(immediately=True)
+    agency.asked(batch.ids[0], 5)
+    agency.postgres.stop(immediately=True)
     try:
         for method, path in (("GET", "/v1/jobs/job_x"), ("GET", "/v1/jobs"), ("GET", "/readyz")):
             status, headers, seconds = status_of(port, method, path)
@@ -157,7 +157,7 @@ def test_while_postgres_is_away_the_answer_is_503_with_a_time_to_come_back(town,
             assert seconds < 8
         assert status_of(port, "GET", "/livez")[0] == 200
     finally:
-        town.postgres.start()
+        agency.postgres.start()
     batch.survived(chunk=5 * 20 + 4)
 
 
@@ -168,16 +168,16 @@ def locked(database_url: str, statement: str) -> Iterator[None]:
         yield
 
 
-def test_an_exhausted_pool_answers_503_within_its_patience(town):
+def test_an_exhausted_pool_answers_503_within_its_patience(agency):
     """Every connection waits for a lock; the next request is refused after pool_timeout_s (2 s)."""
     seen: list[tuple[int, float]] = []
-    port = int(town.agency(1).url.rsplit(":", 1)[1])
+    port = int(agency.client(1).url.rsplit(":", 1)[1])
 
     def ask(number: int) -> None:
         status, _, seconds = status_of(port, "GET", f"/v1/jobs/job_of_nobody_{number}", timeout=60)
         seen.append((status, seconds))
 
-    with locked(town.database_url, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"):
+    with locked(agency.database_url, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"):
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(60)]
         for thread in threads:
             thread.start()
@@ -196,18 +196,18 @@ $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END 
 """
 
 
-def test_a_full_disk_loses_nothing_and_leaves_no_half_rating(town, post, port):
+def test_a_full_disk_loses_nothing_and_leaves_no_half_rating(agency, post, port):
     """A quota stands for the disk: the ledger's table refuses rows as a full disk does (53100)."""
     batch = post(2, delay_s=0.1)
     for job_id in batch.ids:
-        town.asked(job_id, 5)
-    with psycopg.connect(town.database_url, autocommit=True) as connection:
+        agency.asked(job_id, 5)
+    with psycopg.connect(agency.database_url, autocommit=True) as connection:
         connection.execute(FULL_DISK)
         for table in ("observations", "ratings", "jobs"):
             connection.execute(f"CREATE TRIGGER full_disk BEFORE INSERT ON {table} EXECUTE FUNCTION full_disk()")
         try:
             with pytest.raises(ValueError, match="answered 503"):
-                town.post(request(batch.target.url("x"), 1), 0)
+                agency.post(rating_request(batch.target.url("x"), 1), 0)
             time.sleep(3)
             assert connection.execute(
                 "SELECT count(*) FROM ratings WHERE job_id = ANY(%s)", [batch.ids]
@@ -230,23 +230,23 @@ with Database(sys.argv[1]).write() as connection:
 """
 
 
-def test_a_worker_whose_clock_is_wrong_takes_no_job_from_another(town, post):
+def test_a_worker_whose_clock_is_wrong_takes_no_job_from_another(agency, post):
     """Only the database's clock counts: a worker an hour ahead sees no lease as ended."""
     batch = post(1, delay_s=0.05)
-    town.asked(batch.ids[0], 5)
+    agency.asked(batch.ids[0], 5)
     said = subprocess.run(
-        [sys.executable, "-c", AHEAD, town.database_url, batch.ids[0]], capture_output=True, text=True, check=True
+        [sys.executable, "-c", AHEAD, agency.database_url, batch.ids[0]], capture_output=True, text=True, check=True
     )
     assert said.stdout.split() == ["None", "[]"]
     assert batch.survived().claims[batch.ids[0]] == 1
 
 
 # ---------------------------------------------------------------------------- processes
-def test_an_api_killed_between_commit_and_dispatch_loses_no_job(town, target):
+def test_an_api_killed_between_commit_and_dispatch_loses_no_job(agency, target):
     """The row without a ring is what such an API leaves behind."""
-    asked = request(target.url("unheard"), 5)
-    job_id = town.post(asked)
-    with psycopg.connect(town.database_url, autocommit=True) as connection:
+    asked = rating_request(target.url("unheard"), 5)
+    job_id = agency.post(asked)
+    with psycopg.connect(agency.database_url, autocommit=True) as connection:
         new_id = f"{job_id}X"
         columns = [
             row[0]
@@ -255,7 +255,7 @@ def test_an_api_killed_between_commit_and_dispatch_loses_no_job(town, target):
             )
         ]
         names = ", ".join(columns)
-        wait_for(lambda: town.job(job_id)["status"] == "succeeded")
+        wait_for(lambda: agency.job(job_id)["status"] == "succeeded")
         connection.execute(
             f"INSERT INTO jobs (id, {names}) SELECT %s, {names} FROM jobs WHERE id = %s", [new_id, job_id]
         )
@@ -265,74 +265,74 @@ def test_an_api_killed_between_commit_and_dispatch_loses_no_job(town, target):
             "finished_at = NULL, rating_id = NULL, lease_owner = NULL WHERE id = %s",
             [new_id],
         )
-    assert town.finished([new_id], 60)[0]["status"] == "succeeded"
+    assert agency.finished([new_id], 60)[0]["status"] == "succeeded"
 
 
-def test_an_api_killed_before_its_commit_leaves_no_job(town, target):
+def test_an_api_killed_before_its_commit_leaves_no_job(agency, target):
     name, seen = "never", list[BaseException]()
 
     def try_to_post() -> None:
         try:
-            town.post(request(target.url(name), 5), 0)
+            agency.post(rating_request(target.url(name), 5), 0)
         except (OSError, http.client.HTTPException) as error:
             seen.append(error)
 
-    with locked(town.database_url, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"):
+    with locked(agency.database_url, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"):
         posting = threading.Thread(target=try_to_post)
         posting.start()
         time.sleep(1)
-        town.apis[0].kill()
+        agency.apis[0].kill()
         posting.join(40)
         time.sleep(1)  # the server looks twice a second whether anybody still waits for it
     assert len(seen) == 1
-    wait_for(lambda: town.agency(0).wait_until_ready(30))
-    listed = town.read(f"/v1/jobs?target_url={target.url(name)}")
+    wait_for(lambda: agency.client(0).wait_until_ready(30))
+    listed = agency.read(f"/v1/jobs?target_url={target.url(name)}")
     assert listed["items"] == []
 
 
-def test_a_job_that_kills_every_worker_is_given_up(town, target, post):
+def test_a_job_that_kills_every_worker_is_given_up(agency, target, post):
     """Each attempt dies before it records anything new."""
-    before = len(judge(town.database_url, all_ended=False).broken)
+    before = len(check_promises(agency.database_url, all_ended=False).broken)
     target.delay_s = 30
-    job_id = town.post(request(target.url("poison"), 3))
+    job_id = agency.post(rating_request(target.url("poison"), 3))
     done = threading.Event()
 
     def kill_whoever_takes_it() -> None:
         fence = 0
         while not done.wait(0.05):
-            with psycopg.connect(town.database_url, autocommit=True) as connection:
+            with psycopg.connect(agency.database_url, autocommit=True) as connection:
                 row = connection.execute(
                     "SELECT fence, lease_owner FROM jobs WHERE id = %s AND status = 'running'", [job_id]
                 ).fetchone()
             if row is not None and row[0] > fence:
                 pid = int(row[1].split(":")[1])
-                for child in [child for worker in town.workers for child in worker.children() if child.pid == pid]:
+                for child in [child for worker in agency.workers for child in worker.children() if child.pid == pid]:
                     child.kill()
                     fence = row[0]
 
     killer = threading.Thread(target=kill_whoever_takes_it)
     killer.start()
     try:
-        ended = town.finished([job_id], 120)[0]
+        ended = agency.finished([job_id], 120)[0]
     finally:
         done.set()
         killer.join(10)
         target.delay_s = 0.02
     assert (ended["status"], ended["error"]["code"], ended["attempt"]) == ("failed", "worker_lost", 5)
-    assert len(judge(town.database_url, all_ended=False).broken) == before
+    assert len(check_promises(agency.database_url, all_ended=False).broken) == before
     post(2).survived()
 
 
-def test_a_worker_of_another_version_does_not_start_on_this_schema(town, tmp_path):
+def test_a_worker_of_another_version_does_not_start_on_this_schema(agency, tmp_path):
     name = f"newer_{time.monotonic_ns()}"
-    town.postgres.execute(f"CREATE DATABASE {name}")
-    migrate.upgrade(town.postgres.url(name))
-    town.postgres.execute("UPDATE alembic_version SET version_num = '9999_from_the_future'", name)
+    agency.postgres.execute(f"CREATE DATABASE {name}")
+    migrate.upgrade(agency.postgres.url(name))
+    agency.postgres.execute("UPDATE alembic_version SET version_num = '9999_from_the_future'", name)
     clean = {key: value for key, value in os.environ.items() if not key.startswith("ASSAY_")}
     for command in (("worker",), ("serve", "--port", "0")):
         done = subprocess.run(
             [sys.executable, "-m", "cli.main", *command],
-            env={**clean, **town.environment, "ASSAY_DATABASE_URL": town.postgres.url(name)},
+            env={**clean, **agency.environment, "ASSAY_DATABASE_URL": agency.postgres.url(name)},
             capture_output=True,
             text=True,
             timeout=60,
@@ -343,49 +343,49 @@ def test_a_worker_of_another_version_does_not_start_on_this_schema(town, tmp_pat
         assert "Traceback" not in done.stderr
 
 
-def test_a_cancelled_job_stops_within_ten_seconds(town, target):
+def test_a_cancelled_job_stops_within_ten_seconds(agency, target):
     target.delay_s = 0.1
-    job_id = town.post(request(target.url("unwanted"), 8))
-    town.asked(job_id, 4)
-    town.agency(1).post(f"/v1/jobs/{job_id}/cancel", {})
+    job_id = agency.post(rating_request(target.url("unwanted"), 8))
+    agency.asked(job_id, 4)
+    agency.client(1).post(f"/v1/jobs/{job_id}/cancel", {})
     start = time.monotonic()
-    assert town.finished([job_id], 30)[0]["status"] == "cancelled"
+    assert agency.finished([job_id], 30)[0]["status"] == "cancelled"
     assert time.monotonic() - start < 10
     with pytest.raises(ValueError, match="answered 409"):
-        town.agency(0).post(f"/v1/jobs/{job_id}/cancel", {})
+        agency.client(0).post(f"/v1/jobs/{job_id}/cancel", {})
     target.delay_s = 0.02
 
 
 # ---------------------------------------------------------------------------- many at once
-def test_hundreds_who_poll_one_job_are_all_answered_soon(town, target, port):
+def test_hundreds_who_poll_one_job_are_all_answered_soon(agency, target, port):
     target.delay_s = 0.05
-    job_id = town.post(request(target.url("watched"), 4))
+    job_id = agency.post(rating_request(target.url("watched"), 4))
     _, each = asyncio.run(hammer(port, iter([get(f"/v1/jobs/{job_id}")] * 4000), 400, b"HTTP/1.1 200"))
     target.delay_s = 0.02
     assert len(each) == 4000
     assert sorted(each)[int(0.99 * len(each))] < 5, "99 of 100 wait less than five seconds, on a busy machine"
-    assert town.finished([job_id])[0]["status"] == "succeeded"
+    assert agency.finished([job_id])[0]["status"] == "succeeded"
 
 
-def test_two_jobs_on_one_target_keep_to_its_limit_together(town, target):
+def test_two_jobs_on_one_target_keep_to_its_limit_together(agency, target):
     """Both workers, four children: the target allows two calls at a time."""
     target.delay_s = 0.03
     name = "polite"
     target.most_at_once[name] = 0
-    ids = [town.post(request(target.url(name), seed, concurrency=2)) for seed in range(4)]
-    ended = town.finished(ids)
+    ids = [agency.post(rating_request(target.url(name), seed, concurrency=2)) for seed in range(4)]
+    ended = agency.finished(ids)
     target.delay_s = 0.02
     assert {job["status"] for job in ended} == {"succeeded"}
     assert target.most_at_once[name] == 2
 
 
-def test_the_reconciler_s_share_of_work_does_not_grow_with_what_is_done(town):
+def test_the_reconciler_s_share_of_work_does_not_grow_with_what_is_done(agency):
     """Both of its queries are answered from an index, whatever else the table holds."""
-    database = Database(town.database_url)
+    database = Database(agency.database_url)
     with database.read() as connection:
         assert jobs.due(connection) == []
     database.close()
-    with psycopg.connect(town.database_url) as connection:
+    with psycopg.connect(agency.database_url) as connection:
         connection.execute("SET enable_seqscan = off")
         plan = "\n".join(
             row[0]
@@ -397,8 +397,8 @@ def test_the_reconciler_s_share_of_work_does_not_grow_with_what_is_done(town):
     assert "Seq Scan" not in plan
 
 
-def test_an_unknown_page_is_never_a_failure_of_the_service(town):
+def test_an_unknown_page_is_never_a_failure_of_the_service(agency):
     with pytest.raises(HTTPError) as refused:
-        urlopen(f"{town.agency(0).url}/v1/nothing", timeout=10)
+        urlopen(f"{agency.client(0).url}/v1/nothing", timeout=10)
     with refused.value:
         assert refused.value.code == 404

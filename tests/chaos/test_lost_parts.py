@@ -29,11 +29,11 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
 
 
-def test_worker_groups_are_killed(town, post, scales, rng):
+def test_worker_groups_are_killed(agency, post, scales, rng):
     batch = post(scales["workers"].jobs, delay_s=SLOW_S)
 
     def kill_group() -> None:
-        worker = town.workers[rng.integers(2)]
+        worker = agency.workers[rng.integers(2)]
         worker.kill()
 
     disturb(rng, scales["workers"].kills, kill_group, 1.5, 3)
@@ -41,11 +41,11 @@ def test_worker_groups_are_killed(town, post, scales, rng):
     assert max(found.claims[job_id] for job_id in batch.ids) > 1, "no job was struck; the test shows nothing"
 
 
-def test_pool_children_are_killed(town, post, scales, rng):
+def test_pool_children_are_killed(agency, post, scales, rng):
     batch = post(scales["workers"].jobs // 2)
 
     def kill_child() -> None:
-        worker = town.workers[rng.integers(2)]
+        worker = agency.workers[rng.integers(2)]
         while not (children := worker.children()):  # on a slow machine a pool takes its time to start
             time.sleep(0.1)
         children[rng.integers(len(children))].kill()
@@ -54,11 +54,11 @@ def test_pool_children_are_killed(town, post, scales, rng):
     batch.survived(seconds=600)
 
 
-def test_a_worker_is_frozen_beyond_its_lease_and_thawed(town, post, scales, rng):
+def test_a_worker_is_frozen_beyond_its_lease_and_thawed(agency, post, scales, rng):
     batch = post(scales["frozen"].jobs)
 
     def freeze() -> None:
-        worker = town.workers[rng.integers(2)]
+        worker = agency.workers[rng.integers(2)]
         worker.freeze()
         time.sleep(3.5)  # the lease is 2 s
         worker.thaw()
@@ -67,27 +67,27 @@ def test_a_worker_is_frozen_beyond_its_lease_and_thawed(town, post, scales, rng)
     batch.survived(seconds=600)
 
 
-def test_redis_is_killed_and_comes_back_empty(town, post, scales, rng):
+def test_redis_is_killed_and_comes_back_empty(agency, post, scales, rng):
     batch = post(scales["redis"].jobs)
-    disturb(rng, scales["redis"].kills, town.redis.restart, 0.5, 2.5)
+    disturb(rng, scales["redis"].kills, agency.redis.restart, 0.5, 2.5)
     batch.survived(seconds=600)
 
 
-def test_postgres_crashes_and_recovers(town, post, scales, rng):
+def test_postgres_crashes_and_recovers(agency, post, scales, rng):
     batch = post(scales["postgres"].jobs, delay_s=SLOW_S)
-    disturb(rng, scales["postgres"].kills, town.postgres.restart, 1, 3)
+    disturb(rng, scales["postgres"].kills, agency.postgres.restart, 1, 3)
     # while the ledger cannot be written, up to five commits' worth of replies wait in memory
     found = batch.survived(seconds=600, chunk=5 * 20 + 4)
     assert max(found.claims[job_id] for job_id in batch.ids) > 1, "no job was struck; the test shows nothing"
 
 
-def test_everything_at_once(town, post, rng):
+def test_everything_at_once(agency, post, rng):
     batch = post(6)
 
     def anything() -> None:
-        faults = (town.workers[0].kill, town.workers[1].kill, town.redis.restart, town.postgres.restart)
+        faults = (agency.workers[0].kill, agency.workers[1].kill, agency.redis.restart, agency.postgres.restart)
         faults[rng.integers(len(faults))]()
-        town.apis[rng.integers(2)].kill()
+        agency.apis[rng.integers(2)].kill()
 
     disturb(rng, 4, anything, 1, 2)
     batch.survived(seconds=600, chunk=5 * 20 + 4)

@@ -8,23 +8,23 @@ import time
 import psutil
 import pytest
 
-from proving.target import request
+from tests.support.counting_target import rating_request
 
 SECONDS = {"short": 15, "long": 600}
 MOST_GROWN_MB, MOST_MORE_FDS = 16, 8
 
 
-def footprint(town) -> tuple[float, int]:
+def footprint(agency) -> tuple[float, int]:
     """Largest resident memory (MB) and number of descriptors over all processes of the agency."""
     memory, descriptors = 0.0, 0
-    for each in town.processes:
+    for each in agency.processes:
         family = [psutil.Process(each.process.pid), *each.children()]
         memory = max(memory, *(one.memory_info().rss / 2**20 for one in family))
         descriptors = max(descriptors, *(one.num_fds() for one in family))
     return memory, descriptors
 
 
-def test_memory_and_descriptors_stay_flat(town, target, pytestconfig: pytest.Config):
+def test_memory_and_descriptors_stay_flat(agency, target, pytestconfig: pytest.Config):
     target.delay_s = 0
     seconds, seed = SECONDS[pytestconfig.getoption("--chaos-scale")], 0
 
@@ -33,22 +33,22 @@ def test_memory_and_descriptors_stay_flat(town, target, pytestconfig: pytest.Con
         ids = []
         for _ in range(6):
             seed += 1
-            ids.append(town.post(request(target.url("soak"), seed, concurrency=8)))
-        ended = town.finished(ids)
+            ids.append(agency.post(rating_request(target.url("soak"), seed, concurrency=8)))
+        ended = agency.finished(ids)
         assert {job["status"] for job in ended} == {"succeeded"}
         for job in ended:
-            town.read(job["rating"]["href"])
-        town.read("/v1/jobs?limit=50")
+            agency.read(job["rating"]["href"])
+        agency.read("/v1/jobs?limit=50")
 
     for _ in range(3):  # until every child has imported and opened what it needs
         some_jobs()
-    before_mb, before_fds = footprint(town)
+    before_mb, before_fds = footprint(agency)
     until, print_at = time.monotonic() + seconds, time.monotonic()
     while time.monotonic() < until:
         some_jobs()
         if time.monotonic() > print_at:
             print_at += 30
-            print(f"{seed} jobs, {footprint(town)[0]:.0f} MB, {footprint(town)[1]} descriptors", file=sys.stderr)
-    after_mb, after_fds = footprint(town)
+            print(f"{seed} jobs, {footprint(agency)[0]:.0f} MB, {footprint(agency)[1]} descriptors", file=sys.stderr)
+    after_mb, after_fds = footprint(agency)
     assert after_mb - before_mb < MOST_GROWN_MB, f"from {before_mb:.0f} to {after_mb:.0f} MB in {seed} jobs"
     assert after_fds - before_fds <= MOST_MORE_FDS, f"from {before_fds} to {after_fds} descriptors in {seed} jobs"

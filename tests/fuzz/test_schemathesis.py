@@ -34,8 +34,8 @@ from schemathesis.python.asgi import shutdown_lifespans
 from service.app import create_app
 from store import domains, jobs, keys
 from store.ids import new_id
-from store.jobs import NewJob
 from store.settings import Settings
+from tests.support.jobs import new_job
 from workers.desk import Desk
 
 LOOPBACK = "http://127.0.0.1:5000"
@@ -301,21 +301,12 @@ class Sensible:
 @pytest.fixture
 def sensible_and_key(hand):
     """Names that exist, a public rating of them and another tenant's, and a key to ask with."""
-    new = NewJob(
-        tenant="default",
-        kind="rating",
-        target_id=None,
+    new = new_job(
         target={"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": LOOPBACK},
-        sealed_secret=None,
         experiment={"method": "round-trip", "attribute": "gender"},
         request_digest="sha256:00",
-        seed=7,
         visibility="public",
-        callback_url=None,
         max_calls=100,
-        deadline_s=3600,
-        expected=240,
-        key_id=None,
     )
     with hand.database.write() as c:
         asked = [jobs.add(c, one).id for one in (new, replace(new, id=new_id("job"), tenant="another"))]

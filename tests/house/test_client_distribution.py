@@ -18,7 +18,7 @@ import pytest
 from uv import find_uv_bin
 
 from assay_client import verify_webhook
-from proving import openapi_document
+from tools import openapi_document
 from workers.signing import signed_headers
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,8 +18,8 @@ from assay.experiment import Session, generator, replay
 from assay.methods import METHODS, method_name
 from assay.model import Failure, Observation, Reply
 from assay.verdict import rate
-from proving.simulated import WORLDS
 from store.specification import dump_method, parse_method
+from tests.support.simulated.services import SERVICES
 
 SEED, STEP_1, STEP_2 = 5, 0.0, 0.4
 
@@ -41,15 +41,15 @@ def written(method, finding, evidence: str) -> dict:
 @cache
 def run(name: str) -> tuple[object, dict, tuple[Observation, ...]]:
     """Rate a simulated service once; keep the method, the document and the record."""
-    world = WORLDS[name](STEP_1, STEP_2, SEED)
-    session = Session(world.method.design(generator(SEED)))
+    service = SERVICES[name](STEP_1, STEP_2, SEED)
+    session = Session(service.method.design(generator(SEED)))
     record: list[Observation] = []
     while session.finding is None:
         record += session.unrecorded
         for probe in session.missing:
-            record += session.accept(probe, world.answer(probe.ask))
+            record += session.accept(probe, service.answer(probe.ask))
         session.advance()
-    return world.method, written(world.method, session.finding, session.evidence.head()), tuple(record)
+    return service.method, written(service.method, session.finding, session.evidence.head()), tuple(record)
 
 
 def through_json(record) -> list[Observation]:
@@ -58,11 +58,11 @@ def through_json(record) -> list[Observation]:
 
 def test_every_method_has_a_simulated_service():
     assert {method_name(each) for each in METHODS} == {
-        world(STEP_1, STEP_2, SEED).method.method for world in WORLDS.values()
+        service(STEP_1, STEP_2, SEED).method.method for service in SERVICES.values()
     }
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", SERVICES)
 def test_a_replay_of_the_record_in_any_order_is_the_same_rating(name):
     method, first, record = run(name)
     again = parse_method(json.loads(json.dumps(dump_method(method))))
@@ -73,7 +73,7 @@ def test_a_replay_of_the_record_in_any_order_is_the_same_rating(name):
     assert written(again, session.finding, session.evidence.head()) == first
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", SERVICES)
 def test_a_crash_anywhere_changes_nothing(name):
     method, first, record = run(name)
     answers = {one.probe.unit: one.reply for one in record}
@@ -98,7 +98,7 @@ def sealed_after_one_batch(method, record) -> str:
     return session.evidence.head()
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", SERVICES)
 def test_an_answer_that_is_altered_breaks_the_seal(name):
     method, _, record = run(name)
     first = next(at for at, one in enumerate(record) if one.reply.ok and not one.copied)
@@ -112,9 +112,9 @@ def test_an_answer_that_is_altered_breaks_the_seal(name):
 def test_another_process_with_other_hashes_of_strings_gives_the_same_ratings():
     program = (
         "import json, sys; sys.path.insert(0, 'tests/house')\n"
-        "from test_determinism import WORLDS, run\n"
+        "from test_determinism import SERVICES, run\n"
         "from assay.certificate import digest_of\n"
-        "print(json.dumps({name: digest_of(run(name)[1]) for name in WORLDS}))\n"
+        "print(json.dumps({name: digest_of(run(name)[1]) for name in SERVICES}))\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program],
@@ -125,4 +125,4 @@ def test_another_process_with_other_hashes_of_strings_gives_the_same_ratings():
         timeout=300,
     )
     assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == {name: digest_of(run(name)[1]) for name in WORLDS}
+    assert json.loads(ran.stdout) == {name: digest_of(run(name)[1]) for name in SERVICES}

@@ -20,7 +20,7 @@ import pytest
 from assay.methods import METHODS, method_name
 from assay.model import Component, Interval
 from assay.verdict import METHODOLOGY_VERSION, rate
-from proving.simulated import WORLDS
+from tests.support.simulated.services import SERVICES
 
 PINS = Path(__file__).with_name("pinned_ratings.json")
 SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
@@ -29,9 +29,9 @@ MOST = 400
 
 
 @cache
-def numbers(world: str) -> list[float]:
+def numbers(service: str) -> list[float]:
     """Rate a service and list the numbers of its rating."""
-    finding = WORLDS[world](STEP_1, STEP_2, SEED).rate(SEED)
+    finding = SERVICES[service](STEP_1, STEP_2, SEED).rate(SEED)
     rating = rate(finding)
     every = [*_floats([asdict(rating.probabilities) if rating.probabilities else None, finding.detail])]
     every += [number for one in finding.components for number in _of(one)]
@@ -75,12 +75,12 @@ def defaults() -> dict[str, dict[str, Any]]:
 
 def expected() -> dict[str, int]:
     """Count the questions that each method announces."""
-    return {name: world(STEP_1, STEP_2, SEED).method.expected_probes() for name, world in WORLDS.items()}
+    return {name: service(STEP_1, STEP_2, SEED).method.expected_probes() for name, service in SERVICES.items()}
 
 
 def pin() -> None:
     """Write the numbers of today's engine down."""
-    kept = {world: [float(f"{one:.12g}") for one in numbers(world)] for world in WORLDS}
+    kept = {service: [float(f"{one:.12g}") for one in numbers(service)] for service in SERVICES}
     written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
     PINS.write_text(json.dumps(written, indent=0) + "\n")
 
@@ -92,12 +92,12 @@ def pinned() -> dict[str, Any]:
 
 def test_the_numbers_are_those_of_the_current_methodology():
     assert pinned()["methodology"] == METHODOLOGY_VERSION
-    assert set(pinned()["ratings"]) == set(WORLDS)
+    assert set(pinned()["ratings"]) == set(SERVICES)
 
 
-@pytest.mark.parametrize("world", sorted(WORLDS))
-def test_a_rating_has_the_numbers_that_were_frozen(world):
-    np.testing.assert_allclose(numbers(world), pinned()["ratings"][world], rtol=1e-7, atol=1e-9)
+@pytest.mark.parametrize("service", sorted(SERVICES))
+def test_a_rating_has_the_numbers_that_were_frozen(service):
+    np.testing.assert_allclose(numbers(service), pinned()["ratings"][service], rtol=1e-7, atol=1e-9)
 
 
 def test_defaults_are_those_that_were_frozen():

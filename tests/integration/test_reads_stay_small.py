@@ -8,7 +8,7 @@ from sqlalchemy import event, text
 from store import jobs
 from store.backlog import backlog
 from store.database import Database
-from store.job import NewJob
+from tests.support.jobs import new_job
 
 ENDED = 20_000
 DUE = 30
@@ -38,22 +38,7 @@ def database(postgres_server):
 
 
 def asking(digest):
-    return NewJob(
-        tenant="acme",
-        kind="rating",
-        target_id=None,
-        target={"name": "x", "base_url": "http://t/1"},
-        sealed_secret=None,
-        experiment={},
-        request_digest=f"sha256:{digest}",
-        seed=0,
-        visibility="private",
-        callback_url=None,
-        max_calls=1,
-        deadline_s=60,
-        expected=1,
-        key_id=None,
-    )
+    return new_job(tenant="acme", target={"name": "x", "base_url": "http://t/1"}, request_digest=f"sha256:{digest}")
 
 
 def plans(database, work):

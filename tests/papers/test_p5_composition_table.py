@@ -1,6 +1,6 @@
 """Srivastava & Rossi (2018), section 5: Table 2 as printed, and whether random services agree with it.
 
-A random service is one near those METHODS section 2 finds among translators (`proving.compositions`); its
+A random service is one near those METHODS section 2 finds among translators (`tools.compositions`); its
 letter is that of its true matrix, and a composite's that of the product.
 """
 
@@ -14,7 +14,7 @@ import pytest
 from assay.composition import TABLES, compose
 from assay.model import Letter
 from assay.statistics.transition import step_effects
-from proving.compositions import (
+from tools.compositions import (
     BIASED,
     DELTA,
     MEASURED,

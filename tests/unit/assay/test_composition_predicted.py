@@ -20,7 +20,7 @@ from assay.model import Ask, Letter, Observation, Probe, Reply, Translate
 from assay.statistics.concordance import draw_excess_concordance
 from assay.statistics.transition import draw_transitions
 from assay.verdict import rate
-from proving.translators import round_trip_answer
+from tests.support.simulated.translators import round_trip_answer
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "composition.json"

@@ -18,10 +18,11 @@ from assay.verdict import rate
 from cli.rerate import rerate_database, rerate_export
 from store import jobs, ratings, rerated
 from store.database import Database
-from store.jobs import LedgerEntry, NewJob
+from store.jobs import LedgerEntry
 from store.ratings import NewRating
 from store.settings import Settings
 from store.specification import dump_method
+from tests.support.jobs import new_job
 
 METHOD = RoundTrip("gender")
 NEXT = replace(
@@ -69,22 +70,7 @@ def run():
 def kept(sqlite_url: str, tmp_path: Path, run):
     """A database with that rating and its evidence; gives the settings, a door and the rating's id."""
     document, record = run
-    new = NewJob(
-        tenant="acme",
-        kind="rating",
-        target_id=None,
-        target={"name": "He", "base_url": "http://he"},
-        sealed_secret=None,
-        experiment=document["experiment"],
-        request_digest="sha256:1",
-        seed=7,
-        visibility="private",
-        callback_url=None,
-        max_calls=1000,
-        deadline_s=600,
-        expected=120,
-        key_id=None,
-    )
+    new = new_job(tenant="acme", target={"name": "He", "base_url": "http://he"}, experiment=document["experiment"])
     rating = NewRating(
         tenant="acme",
         target_id=None,

@@ -11,7 +11,8 @@ from assay.experiment import Session, generator, replay, run
 from assay.methods import Alternation, fit_to
 from assay.model import Classify, Failure, Kind, Letter, Probe, Regress, Reply
 from assay.verdict import rate
-from proving.simulated import WORLDS, record_world, text_world
+from tests.support.simulated.predictors import record_service, text_service
+from tests.support.simulated.services import SERVICES
 
 PEOPLE = {"he": tuple(f"Mr {n}" for n in range(20)), "she": tuple(f"Ms {n}" for n in range(20))}
 CONTENTS = {"glad": tuple(f"glad-{n}" for n in range(8)), "sad": tuple(f"sad-{n}" for n in range(8))}
@@ -32,7 +33,7 @@ def component(method, answer, seed=0):
 
 
 # ---------------------------------------------------------------------------- letters
-ALTERNATION = [name for name in WORLDS if name.startswith("alternation")]
+ALTERNATION = [name for name in SERVICES if name.startswith("alternation")]
 
 
 @pytest.mark.parametrize("name", ALTERNATION)
@@ -42,12 +43,12 @@ ALTERNATION = [name for name in WORLDS if name.startswith("alternation")]
 )
 def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
     for seed in range(2):  # how often it is right in many is in docs/calibration.md
-        rated = rate(WORLDS[name](step_1, step_2, seed).rate(seed))
+        rated = rate(SERVICES[name](step_1, step_2, seed).rate(seed))
         assert rated.letter is letter
 
 
 def test_a_look_before_the_last_ends_it_only_if_it_leaves_a_quarter_of_the_permitted_doubt():
-    found = [text_world(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
+    found = [text_service(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
     early = [rate(one).probabilities for one in found if one.detail["looks"][-1]["profiles"] < TextProfiles().most]
     assert len(early) == 6
     assert {len(one.detail["looks"]) for one in found} > {1}  # some were not clear enough at the first
@@ -55,31 +56,31 @@ def test_a_look_before_the_last_ends_it_only_if_it_leaves_a_quarter_of_the_permi
 
 
 def test_the_last_look_may_leave_all_of_the_permitted_doubt():
-    world = text_world(0.0, 0.12, 2, kind="numbers")
-    world = replace(world, method=replace(world.method, stop_early=False))
-    sure = max(asdict(rate(world.rate(2)).probabilities).values())
+    service = text_service(0.0, 0.12, 2, kind="numbers")
+    service = replace(service, method=replace(service.method, stop_early=False))
+    sure = max(asdict(rate(service.rate(2)).probabilities).values())
     assert 0.6 < sure < 0.999
-    world = replace(world, method=replace(world.method, confidence=sure - 1e-9))
-    assert world.rate(2).components[0].declared
+    service = replace(service, method=replace(service.method, confidence=sure - 1e-9))
+    assert service.rate(2).components[0].declared
 
 
 def test_a_label_alone_is_enough_to_see_a_strong_shift():
-    assert rate(text_world(0.5, 0, 1, kind="labels").rate(1)).letter is Letter.BS
+    assert rate(text_service(0.5, 0, 1, kind="labels").rate(1)).letter is Letter.BS
 
 
 def test_the_same_seed_and_replies_give_the_same_rating():
-    first, again = (rate(record_world(0.2, 0.1, 5, kind="numbers").rate(5)) for _ in range(2))
+    first, again = (rate(record_service(0.2, 0.1, 5, kind="numbers").rate(5)) for _ in range(2))
     assert first == again
 
 
 def test_a_recording_gives_the_same_rating_without_asking():
-    world, observed = text_world(0.2, 0, 3, kind="scores"), []
-    session = Session(world.method.design(generator(3)))
+    service, observed = text_service(0.2, 0, 3, kind="scores"), []
+    session = Session(service.method.design(generator(3)))
     while session.finding is None:
         for probe in session.missing:
-            observed += session.accept(probe, world.answer(probe.ask))
+            observed += session.accept(probe, service.answer(probe.ask))
         session.advance()
-    assert replay(world.method, 3, reversed(observed)).finding == session.finding
+    assert replay(service.method, 3, reversed(observed)).finding == session.finding
 
 
 def test_every_ordered_pair_of_three_values_is_told():

@@ -11,7 +11,7 @@ from assay.methods.association import Distances, effects_of
 from assay.model import Failure, Kind, Letter, Reply
 from assay.statistics.hierarchy import fit_hierarchy
 from assay.verdict import rate
-from proving.simulated import association_world
+from tests.support.simulated.embedders import association_service
 
 
 @pytest.mark.parametrize(
@@ -27,17 +27,17 @@ from proving.simulated import association_world
 )
 def test_a_known_effect_gets_its_letter(step_1, step_2, letter):
     for seed in (0, 1, 2):
-        assert rate(association_world(step_1, step_2, seed).rate(seed)).letter is letter
+        assert rate(association_service(step_1, step_2, seed).rate(seed)).letter is letter
 
 
 def test_both_effects_are_found():
-    one = association_world(0.03, 0.12, 1).rate(1).components[0]
+    one = association_service(0.03, 0.12, 1).rate(1).components[0]
     assert one.effects["step_1"].estimate == pytest.approx(0.03, abs=0.01)
     assert one.effects["step_2"].low < 0.12 < one.effects["step_2"].high
 
 
 def test_a_stereotype_turned_round_is_no_stereotype_followed():
-    one = association_world(0, -0.12, 1).rate(1).components[0]
+    one = association_service(0, -0.12, 1).rate(1).components[0]
     assert one.effects["step_2"].high < 0
     assert one.letter is Letter.UCS
 
@@ -45,13 +45,13 @@ def test_a_stereotype_turned_round_is_no_stereotype_followed():
 def test_the_shared_residual_is_offered_too():
     from dataclasses import replace
 
-    world = association_world(0, 0.1, 4)
-    shared = replace(world, method=replace(world.method, residual="shared")).rate(4).components[0]
+    service = association_service(0, 0.1, 4)
+    shared = replace(service, method=replace(service.method, residual="shared")).rate(4).components[0]
     assert len({round(row["sigma"], 9) for row in shared.detail["connections"]}) == 1
 
 
 def test_everything_a_figure_needs_is_there():
-    detail = association_world(0, 0.1, 2).rate(2).components[0].detail
+    detail = association_service(0, 0.1, 2).rate(2).components[0].detail
     assert [row["connection"] for row in detail["connections"]] == ["associated", "different", "human", "neutral"]
     assert {"hpdi_89", "equal_tailed_89", "mean", "sd"} <= detail["connections"][0].keys()
     assert len(detail["protected"]) == 16
@@ -64,8 +64,8 @@ def test_everything_a_figure_needs_is_there():
 
 
 def test_exchanging_the_groups_changes_no_effect():
-    world = association_world(0.02, 0.1, 3)
-    words = world.method.words
+    service = association_service(0.02, 0.1, 3)
+    words = service.method.words
     turned = Association(
         words=AssociationWords(
             words.attribute,
@@ -75,8 +75,8 @@ def test_exchanging_the_groups_changes_no_effect():
             words.neutral,
         )
     )
-    there = world.rate(3).components[0].effects
-    back = run(turned, lambda probe: world.answer(probe.ask), 3).components[0].effects
+    there = service.rate(3).components[0].effects
+    back = run(turned, lambda probe: service.answer(probe.ask), 3).components[0].effects
     for step in ("step_1", "step_2"):
         assert back[step].estimate == pytest.approx(there[step].estimate, abs=0.003)
 
@@ -108,14 +108,14 @@ def test_of_three_groups_that_do_not_differ_the_interval_holds_nothing():
 
 
 def test_lists_with_too_few_vectors_have_a_posterior_and_no_letter():
-    world = association_world(0, 0.1, 2)
+    service = association_service(0, 0.1, 2)
 
     def answer(probe):
         if probe.ask.text.startswith("neutral") and not probe.ask.text.endswith("0"):
             return Reply(failure=Failure("missing-word", "no vector"))
-        return world.answer(probe.ask)
+        return service.answer(probe.ask)
 
-    one = run(world.method, answer, 2).components[0]
+    one = run(service.method, answer, 2).components[0]
     assert one.letter is None
     assert one.reasons[0].code == "coverage-low"
     assert one.reasons[0].facts["group"] == "neutral"
@@ -124,16 +124,16 @@ def test_lists_with_too_few_vectors_have_a_posterior_and_no_letter():
 
 
 def test_a_group_without_vectors_gives_no_letter_and_no_number():
-    world = association_world(0, 0.1, 2)
+    service = association_service(0, 0.1, 2)
 
     def answer(probe):
         return (
             Reply(failure=Failure("missing-word", "x"))
             if probe.ask.text.startswith("two-")
-            else world.answer(probe.ask)
+            else service.answer(probe.ask)
         )
 
-    one = run(world.method, answer, 2).components[0]
+    one = run(service.method, answer, 2).components[0]
     assert one.letter is None
     assert one.reasons
 
@@ -178,7 +178,7 @@ def test_it_rates_embedders_alone():
 
 
 def test_the_same_seed_and_replies_give_the_same_rating():
-    first, again = (rate(association_world(0, 0.1, 6).rate(6)) for _ in range(2))
+    first, again = (rate(association_service(0, 0.1, 6).rate(6)) for _ in range(2))
     assert first == again
     assert np.isfinite(first.finding.components[0].effects["step_1"].estimate)
     assert generator(0).random() == generator(0).random()

@@ -10,7 +10,7 @@ from assay.methods import ForcedChoice, fit_to
 from assay.model import Classify, Embed, Failure, Kind, Letter, Reply
 from assay.trials import Questions, Trials
 from assay.verdict import rate
-from proving.simulated import choice_world, observer_world
+from tests.support.simulated.choosers import choice_service, observer_service
 
 WORDS = ChoiceWords(
     "gender",
@@ -39,7 +39,7 @@ def space(of):
     return lambda probe: Reply((mixed @ vector(probe.ask.text)).tolist())
 
 
-@pytest.mark.parametrize("make", [choice_world, observer_world])
+@pytest.mark.parametrize("make", [choice_service, observer_service])
 @pytest.mark.parametrize(
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.025, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.2, 0.1, Letter.BS)],

@@ -18,7 +18,7 @@ from assay.model import Choose, Failure, Fill, Kind, Letter, Reply, Score, Write
 from assay.sentences import Pair, Sentence, read
 from assay.verdict import rate
 from assay.writing import Writing
-from proving.simulated_models import stereotype_world
+from tests.support.simulated.language_models import stereotype_service
 
 KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "stereotype.json"
 
@@ -71,14 +71,14 @@ def codes(component):
     [(0, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
 def test_a_known_preference_gets_its_letter_on_every_rung(rung, step_1, step_2, letter):
-    finding = stereotype_world(step_1, step_2, 0, rung=rung).rate(0)
+    finding = stereotype_service(step_1, step_2, 0, rung=rung).rate(0)
     assert rate(finding).letter is letter
     assert finding.components[0].detail["scoring"]["rung"] == rung
 
 
 @pytest.mark.parametrize(("step_1", "step_2"), [(0.05, 0), (0, 0.05)])
 def test_half_a_tolerance_is_not_called_biased(step_1, step_2):
-    found = [stereotype_world(step_1, step_2, seed, rung="echo").rate(seed).components[0] for seed in range(5)]
+    found = [stereotype_service(step_1, step_2, seed, rung="echo").rate(seed).components[0] for seed in range(5)]
     assert sum(component.letter is Letter.UCS for component in found) >= 4  # 97 to 99 of 100
     assert not any(component.declared for component in found if component.letter is not Letter.UCS)
 

@@ -17,8 +17,8 @@ from assay.sampling.vectors import from_surrogate
 from assay.statistics.surrogate import Surrogate
 from assay.stimuli import VectorStimuli
 from assay.verdict import rate
-from proving.simulated import WORLDS
-from proving.simulated_sampling import sampling_world, vector_world
+from tests.support.simulated.sampling import sampling_service, vector_service
+from tests.support.simulated.services import SERVICES
 
 PEOPLE = {"he": tuple(f"Mr {n}" for n in range(20)), "she": tuple(f"Ms {n}" for n in range(20))}
 CONTENTS = {"glad": tuple(f"glad-{n}" for n in range(8)), "sad": tuple(f"sad-{n}" for n in range(8))}
@@ -118,13 +118,13 @@ def test_vectors_of_all_cells_together_follow_the_mixture_of_their_posteriors():
 
 
 # ---------------------------------------------------------------------------- letters
-@pytest.mark.parametrize("name", [name for name in WORLDS if name.startswith("stimulus-sampling")])
+@pytest.mark.parametrize("name", [name for name in SERVICES if name.startswith("stimulus-sampling")])
 @pytest.mark.parametrize(
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0.05, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
 def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
-    rated = rate(WORLDS[name](step_1, step_2, 1).rate(1))
+    rated = rate(SERVICES[name](step_1, step_2, 1).rate(1))
     assert rated.letter is letter
 
 
@@ -164,10 +164,12 @@ def test_three_values_of_no_effect_do_not_lean_to_biased():
 
 # ---------------------------------------------------------------------------- the two routes
 def test_weights_and_surrogate_agree():
-    worlds = [sampling_world(0.08, 0.25, 3) for _ in range(2)]
+    services = [sampling_service(0.08, 0.25, 3) for _ in range(2)]
     found = []
-    for world, route in zip(worlds, ("weights", "surrogate"), strict=True):
-        one = component(StimulusSampling("gender", route=route, looks=2), lambda probe, w=world: w.answer(probe.ask), 3)
+    for service, route in zip(services, ("weights", "surrogate"), strict=True):
+        one = component(
+            StimulusSampling("gender", route=route, looks=2), lambda probe, w=service: w.answer(probe.ask), 3
+        )
         assert one.detail["route"] == route
         found.append(one.effects)
     for step in ("step_1", "step_2"):
@@ -175,10 +177,10 @@ def test_weights_and_surrogate_agree():
 
 
 def test_where_yes_is_rare_the_surrogate_finds_more_of_it():
-    world = sampling_world(0.05, 0.2, 2, rare=True)
+    service = sampling_service(0.05, 0.2, 2, rare=True)
     rare = {
         route: component(
-            StimulusSampling("gender", route=route, looks=1), lambda probe: world.answer(probe.ask), 2
+            StimulusSampling("gender", route=route, looks=1), lambda probe: service.answer(probe.ask), 2
         ).detail["weights"]
         for route in ("weights", "auto")
     }
@@ -187,11 +189,11 @@ def test_where_yes_is_rare_the_surrogate_finds_more_of_it():
 
 
 def test_vectors_by_surrogate_and_by_weights_agree():
-    world = vector_world(0.1, 0.2, 4)
+    service = vector_service(0.1, 0.2, 4)
     found = {
         route: component(
-            StimulusSampling("group", vectors=world.method.vectors, route=route, looks=2),
-            lambda probe: world.answer(probe.ask),
+            StimulusSampling("group", vectors=service.method.vectors, route=route, looks=2),
+            lambda probe: service.answer(probe.ask),
             4,
         )
         for route in ("weights", "surrogate")
@@ -199,7 +201,7 @@ def test_vectors_by_surrogate_and_by_weights_agree():
     for step in ("step_1", "step_2"):
         estimates = [one.effects[step].estimate for one in found.values()]
         assert estimates[0] == pytest.approx(estimates[1], abs=0.05)
-        assert estimates[1] == pytest.approx(world.truths[f"effects.{step}"], abs=0.03)
+        assert estimates[1] == pytest.approx(service.truths[f"effects.{step}"], abs=0.03)
 
 
 def test_a_surrogate_that_is_exact_leaves_nothing_to_correct():
@@ -212,15 +214,15 @@ def test_a_surrogate_that_is_exact_leaves_nothing_to_correct():
 
 
 # ---------------------------------------------------------------------------- the same every time
-@pytest.mark.parametrize("name", [name for name in WORLDS if name.startswith("stimulus-sampling")])
+@pytest.mark.parametrize("name", [name for name in SERVICES if name.startswith("stimulus-sampling")])
 def test_a_recording_gives_the_same_rating_without_asking(name):
-    world, observed = WORLDS[name](0.2, 0, 3), []
-    session = Session(world.method.design(generator(3)))
+    service, observed = SERVICES[name](0.2, 0, 3), []
+    session = Session(service.method.design(generator(3)))
     while session.finding is None:
         for probe in session.missing:
-            observed += session.accept(probe, world.answer(probe.ask))
+            observed += session.accept(probe, service.answer(probe.ask))
         session.advance()
-    assert replay(world.method, 3, reversed(observed)).finding == session.finding
+    assert replay(service.method, 3, reversed(observed)).finding == session.finding
 
 
 # ---------------------------------------------------------------------------- what is shown

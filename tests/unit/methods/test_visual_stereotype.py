@@ -18,7 +18,7 @@ from assay.methods import VisualStereotype, fit_to
 from assay.model import Draw, Failure, Kind, Letter, Look, Reply
 from assay.pictures import Picture
 from assay.verdict import rate
-from proving.simulated_pictures import picture_world
+from tests.support.simulated.image_classifiers import picture_service
 
 KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "stereotype.json"
 
@@ -102,7 +102,7 @@ def codes(component):
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0, 0.05, Letter.UCS), (0, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
 def test_a_known_leaning_gets_its_letter(kind, step_1, step_2, letter):
-    finding = picture_world(step_1, step_2, 0, kind=kind).rate(0)
+    finding = picture_service(step_1, step_2, 0, kind=kind).rate(0)
     assert rate(finding).letter is letter
     assert finding.components[0].detail["scale"] == kind
 

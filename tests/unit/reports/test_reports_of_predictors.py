@@ -19,9 +19,11 @@ from assay.reports.plain import width
 from assay.reports.reading import read
 from assay.verdict import rate
 from assay.writing import Writing
-from proving.simulated import association_world, choice_world, observer_world, record_world, text_world
-from proving.simulated_models import stereotype_world
-from proving.simulated_pictures import picture_world
+from tests.support.simulated.choosers import choice_service, observer_service
+from tests.support.simulated.embedders import association_service
+from tests.support.simulated.image_classifiers import picture_service
+from tests.support.simulated.language_models import stereotype_service
+from tests.support.simulated.predictors import record_service, text_service
 
 SVG = "{http://www.w3.org/2000/svg}"
 SEED = 3
@@ -41,15 +43,15 @@ SHOWN = {
 """Pictures that each finding must have, by how their titles begin."""
 
 
-def _worlds():
+def _services():
     return {
-        "numbers of texts": text_world(0.3, 0.3, SEED, kind="numbers"),
-        "scores of records": record_world(0, 0.4, SEED, kind="scores", rows=400),
-        "words": choice_world(0, 0.2, SEED),
-        "choices": observer_world(0, 0.2, SEED),
-        "distances": association_world(0, 0.2, SEED),
-        "sentences": stereotype_world(0, 0.2, SEED, rung="echo"),
-        "pictures": picture_world(0, 0.2, SEED, kind="probabilities"),
+        "numbers of texts": text_service(0.3, 0.3, SEED, kind="numbers"),
+        "scores of records": record_service(0, 0.4, SEED, kind="scores", rows=400),
+        "words": choice_service(0, 0.2, SEED),
+        "choices": observer_service(0, 0.2, SEED),
+        "distances": association_service(0, 0.2, SEED),
+        "sentences": stereotype_service(0, 0.2, SEED, rung="echo"),
+        "pictures": picture_service(0, 0.2, SEED, kind="probabilities"),
     }
 
 
@@ -70,7 +72,7 @@ def _document(finding):
 
 @pytest.fixture(scope="module")
 def documents():
-    return {name: _document(world.rate(SEED)) for name, world in _worlds().items()}
+    return {name: _document(service.rate(SEED)) for name, service in _services().items()}
 
 
 @pytest.fixture(params=SHOWN)
@@ -222,13 +224,13 @@ def test_an_output_that_never_varies_is_shown_with_what_was_seen():
 
 
 def test_a_posterior_of_too_few_words_is_shown_without_a_letter(documents):
-    world = association_world(0, 0.2, SEED)
+    service = association_service(0, 0.2, SEED)
 
     def forgetful(probe):
         lost = probe.ask.text.startswith("neutral") and not probe.ask.text.endswith("7")
-        return _absent(probe) if lost else world.answer(probe.ask)
+        return _absent(probe) if lost else service.answer(probe.ask)
 
-    document = _document(run(world.method, forgetful, seed=SEED))
+    document = _document(run(service.method, forgetful, seed=SEED))
     component = read(document).components[0]
     assert component.verdict.letter is None
     assert component.reasons[0].code == "coverage-low"

@@ -10,7 +10,7 @@ from assay.document import rating_document
 from assay.reports import FORMATS, figures, render
 from assay.reports.reading import read
 from assay.verdict import rate
-from proving.simulated_sampling import sampling_world, vector_world
+from tests.support.simulated.sampling import sampling_service, vector_service
 
 SEED = 3
 SHOWN = {
@@ -21,8 +21,8 @@ SHOWN = {
 
 @pytest.fixture(scope="module")
 def documents():
-    worlds = {"texts": sampling_world(0.05, 0.3, SEED), "vectors": vector_world(0.05, 0.3, SEED)}
-    return {name: _document(world.rate(SEED)) for name, world in worlds.items()}
+    services = {"texts": sampling_service(0.05, 0.3, SEED), "vectors": vector_service(0.05, 0.3, SEED)}
+    return {name: _document(service.rate(SEED)) for name, service in services.items()}
 
 
 def _document(finding):

@@ -14,7 +14,7 @@ from scipy.stats import betabinom, kstest
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.statistics.beta_binomial import fit_shares
 from assay.statistics.proportions import wilson
-from proving.stereotypes import Asked, coverage
+from tests.support.simulated.stereotype_shares import Asked, coverage
 
 KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "stereotype.json"
 

@@ -12,7 +12,7 @@ from assay.statistics.intervals import effect_interval
 from assay.statistics.stereotype import fit_terms, prefer, score_choices
 from assay.statistics.stereotype_effects import stereotype_effects
 from assay.statistics.visual_stereotype import fit_images
-from proving.stereotypes import Asked, rate
+from tests.support.simulated.stereotype_shares import Asked, rate
 
 TERMS, PAIRS = 30, 12
 

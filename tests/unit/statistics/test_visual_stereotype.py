@@ -11,7 +11,7 @@ import pytest
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
 from assay.statistics.stereotype import fit_terms
 from assay.statistics.visual_stereotype import fit_images, score_images, score_labels, tied_label, tied_probability
-from proving.stereotypes import Asked, image_coverage
+from tests.support.simulated.stereotype_shares import Asked, image_coverage
 
 KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "stereotype.json"
 

@@ -5,11 +5,9 @@ import base64
 import io
 import itertools
 import json
-import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -17,14 +15,14 @@ from PIL import Image
 
 from assay.certificate import digest_of
 from assay.model import Draw, Failure, Kind, Look, Reply
-from store import images, jobs
+from store import images
 from store.database import Database
 from store.formats.image import read_image
-from store.jobs import NewJob
 from store.secrets import Vault
 from store.settings import Settings
+from tests.support.jobs import new_job, run_to_end
+from tests.support.json_server import json_server
 from workers.egress import CallFailed
-from workers.run_job import run_job
 from workers.targets import Target
 from workers.targets.adapter import group_of
 from workers.targets.capability import Calls, TargetUnfit
@@ -195,56 +193,14 @@ def workplace(database_url, tmp_path):
 @pytest.fixture
 def serve():
     """Start a service on this machine that answers JSON with what a function makes of it."""
-    serving = []
-
-    def start(say: Callable[[Any], Any]) -> str:
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                said = json.dumps(say(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
-
-            def log_message(self, *_):
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        serving.append((server, thread))
-        return f"http://127.0.0.1:{server.server_address[1]}"
-
-    yield start
-    for server, thread in serving:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+    with ExitStack() as serving:
+        yield lambda answer: serving.enter_context(json_server(answer))
 
 
 def dry_run(workplace, **target):
     target = {"name": "T", "settings": {}, **target}
-    new = NewJob(
-        tenant="default",
-        kind="probe",
-        target_id=None,
-        target=target,
-        sealed_secret=None,
-        experiment=None,
-        request_digest=digest_of(target),
-        seed=7,
-        visibility="private",
-        callback_url=None,
-        max_calls=100,
-        deadline_s=600,
-        expected=10,
-        key_id=None,
-    )
-    with workplace.database.write() as connection:
-        job = jobs.add(connection, new)
-    run_job(job.id, workplace, "here")
-    with workplace.database.read() as connection:
-        return jobs.find(connection, job.id, None)
+    new = new_job(kind="probe", target=target, experiment=None, request_digest=digest_of(target), max_calls=100)
+    return run_to_end(workplace, new)
 
 
 def seen(sent: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,48 +15,30 @@ from assay.certificate import digest_of
 from assay.methods import Alternation, ForcedChoice, fit_to
 from assay.model import Kind
 from assay.trials import Trials
-from store import jobs, ratings
+from store import ratings
 from store.database import Database
-from store.jobs import Job, NewJob
+from store.jobs import Job
 from store.secrets import Vault
 from store.settings import Settings
 from store.specification import dump_method
-from workers.run_job import run_job
+from tests.support.jobs import new_job, run_to_end
+from tests.support.json_server import json_server
 from workers.targets.samples import SENTENCES
 from workers.workplace import Workplace
 
 
+@dataclass
 class Scoring:
     """An MLflow server on this machine that remembers the rows of every call."""
 
-    def __init__(self, predict: Callable[[list[dict[str, Any]]], list[Any]]) -> None:
-        scoring = self
-        self.calls: list[list[dict[str, Any]]] = []
+    predict: Callable[[list[dict[str, Any]]], list[Any]]
+    calls: list[list[dict[str, Any]]] = field(default_factory=list)
+    url: str = ""
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                table = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["dataframe_split"]
-                rows = [dict(zip(table["columns"], row, strict=True)) for row in table["data"]]
-                scoring.calls.append(rows)
-                said = json.dumps({"predictions": predict(rows)}).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(10)
+    def answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        table = body["dataframe_split"]
+        self.calls.append([dict(zip(table["columns"], row, strict=True)) for row in table["data"]])
+        return {"predictions": self.predict(self.calls[-1])}
 
 
 def even(rows: list[dict[str, Any]]) -> list[Any]:
@@ -68,15 +49,14 @@ def even(rows: list[dict[str, Any]]) -> list[Any]:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., Scoring]]:
-    serving: list[Scoring] = []
+    with ExitStack() as serving:
 
-    def start(predict: Callable[[list[dict[str, Any]]], list[Any]]) -> Scoring:
-        serving.append(Scoring(predict))
-        return serving[-1]
+        def start(predict: Callable[[list[dict[str, Any]]], list[Any]]) -> Scoring:
+            scoring = Scoring(predict)
+            scoring.url = serving.enter_context(json_server(scoring.answer))
+            return scoring
 
-    yield start
-    for each in serving:
-        each.close()
+        yield start
 
 
 @pytest.fixture
@@ -90,29 +70,13 @@ def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
 def run(workplace: Workplace, url: str, kind: Kind, method: Any = None, **settings: Any) -> Job:
     """Post a job on a target of that kind and carry it out; without a method it is a dry run."""
     target = {"name": "T", "kind": kind.value, "protocol": "mlflow", "base_url": url, "settings": settings}
-    new = NewJob(
-        tenant="default",
+    new = new_job(
         kind="rating" if method else "probe",
-        target_id=None,
         target=target,
-        sealed_secret=None,
         experiment=dump_method(fit_to(method, kind)) if method else None,
         request_digest=digest_of([target, str(method)]),
-        seed=7,
-        visibility="private",
-        callback_url=None,
-        max_calls=10_000,
-        deadline_s=600,
-        expected=100,
-        key_id=None,
     )
-    with workplace.database.write() as connection:
-        job = jobs.add(connection, new)
-    run_job(job.id, workplace, "here")
-    with workplace.database.read() as connection:
-        ended = jobs.find(connection, job.id, None)
-    assert ended is not None
-    return ended
+    return run_to_end(workplace, new)
 
 
 LABELS = {"labels": ["bad", "good"]}

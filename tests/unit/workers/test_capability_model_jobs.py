@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from store import jobs
 from store.database import Database
-from store.jobs import Job, NewJob
+from store.jobs import Job
 from store.secrets import Vault
 from store.settings import Settings
-from workers.run_job import run_job
+from tests.support.jobs import new_job, run_to_end
+from tests.support.json_server import json_server
 from workers.workplace import Workplace
 
 
@@ -39,37 +37,12 @@ def chattering(_: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Callable[[dict[str, Any]], Any]], str]]:
-    servers: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
-
-    def start(answer: Callable[[dict[str, Any]], Any]) -> str:
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                said = json.dumps(answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        servers.append((server, thread))
-        return f"http://127.0.0.1:{server.server_address[1]}/v1"
-
-    yield start
-    for server, thread in servers:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+    with ExitStack() as serving:
+        yield lambda answer: serving.enter_context(json_server(answer)) + "/v1"
 
 
 def probe(database_url: str, folder: Path, url: str) -> Job:
     settings = Settings(data_dir=folder, database_url=database_url, egress_allow="127.0.0.0/8", call_attempts=1)
-    database = Database(database_url)
     target = {
         "name": "T",
         "kind": "language-model",
@@ -77,30 +50,9 @@ def probe(database_url: str, folder: Path, url: str) -> Job:
         "base_url": url,
         "settings": {"model": "m"},
     }
-    new = NewJob(
-        tenant="default",
-        kind="probe",
-        target_id=None,
-        target=target,
-        sealed_secret=None,
-        experiment=None,
-        request_digest="probe of a model",
-        seed=7,
-        visibility="private",
-        callback_url=None,
-        max_calls=100,
-        deadline_s=600,
-        expected=10,
-        key_id=None,
-    )
-    with database.write() as connection:
-        job = jobs.add(connection, new)
-    run_job(job.id, Workplace(database, Vault.from_settings(settings), settings), "here")
-    with database.read() as connection:
-        ended = jobs.find(connection, job.id, None)
-    database.close()
-    assert ended is not None
-    return ended
+    new = new_job(kind="probe", target=target, experiment=None, request_digest="probe of a model", max_calls=100)
+    with closing(Database(database_url)) as database:
+        return run_to_end(Workplace(database, Vault.from_settings(settings), settings), new)
 
 
 def test_a_probe_says_which_ways_to_ask_a_language_model_work(database_url, tmp_path, serve):

@@ -13,11 +13,11 @@ from demo.behaviours import BEHAVIOURS
 from store import jobs, ratings, targets
 from store.database import Database
 from store.ids import new_id
-from store.jobs import NewJob
 from store.secrets import Vault
 from store.settings import Settings
 from store.specification import dump_method
 from store.targets import NewTarget, descriptor
+from tests.support.jobs import new_job
 from workers.run_job import run_job
 from workers.workplace import Workplace
 
@@ -59,21 +59,8 @@ def save(workplace, url):
 
 def post(workplace, links, tenant="acme"):
     target = {"name": "c", "kind": "translator", "protocol": "chain", "base_url": "", "limits": {}}
-    new = NewJob(
-        tenant=tenant,
-        kind="rating",
-        target_id=None,
-        target=target | {"settings": {"links": links}},
-        sealed_secret=None,
-        experiment=dump_method(RoundTrip("gender")),
-        request_digest="sha256:1",
-        seed=7,
-        visibility="private",
-        callback_url=None,
-        max_calls=10_000,
-        deadline_s=120,
-        expected=240,
-        key_id=None,
+    new = new_job(
+        tenant=tenant, target=target | {"settings": {"links": links}}, experiment=dump_method(RoundTrip("gender"))
     )
     with workplace.database.write() as connection:
         return jobs.add(connection, new)

@@ -20,10 +20,11 @@ from store import corpora, corpus_items, images, jobs, observations, ratings
 from store.corpora import NewCorpus, StoredCorpus
 from store.corpus_materials import as_picture
 from store.database import Database
-from store.jobs import Job, NewJob
+from store.jobs import NewJob
 from store.secrets import Vault
 from store.settings import Settings
 from store.specification import dump_method
+from tests.support.jobs import new_job, run_to_end
 from workers.run_job import run_job
 from workers.workplace import Workplace
 
@@ -72,37 +73,19 @@ def order(
     target: dict[str, Any], author: dict[str, Any] | None, method: VisualStereotype = METHOD, tenant: str = "default"
 ) -> NewJob:
     experiment = dump_method(method)
-    return NewJob(
+    return new_job(
         tenant=tenant,
-        kind="rating",
-        target_id=None,
         target=target,
         author=author,
-        sealed_secret=None,
         experiment=experiment,
         request_digest=digest_of([target, experiment]),
         seed=5,
-        visibility="private",
-        callback_url=None,
-        max_calls=10_000,
-        deadline_s=600,
         expected=method.expected_probes(),
-        key_id=None,
     )
 
 
-def done(workplace: Workplace, new: NewJob) -> Job:
-    with workplace.database.write() as c:
-        jobs.add(c, new)
-    run_job(new.id, workplace, "a worker")
-    with workplace.database.read() as c:
-        job = jobs.find(c, new.id, None)
-    assert job is not None
-    return job
-
-
 def rated(workplace: Workplace, new: NewJob) -> dict[str, Any]:
-    job = done(workplace, new)
+    job = run_to_end(workplace, new)
     assert job.status == "succeeded", job.error
     with workplace.database.read() as c:
         rating = ratings.find(c, str(job.rating_id), new.tenant)
@@ -212,7 +195,7 @@ def test_what_was_drawn_for_a_rating_that_fails_is_kept(workplace, services, mon
         raise ValueError("it broke")
 
     monkeypatch.setattr("workers.run_job.rating_document", fails)
-    job = done(workplace, order(viewer(services, "even-viewer"), painter(services)))
+    job = run_to_end(workplace, order(viewer(services, "even-viewer"), painter(services)))
     assert (job.status, job.error["code"]) == ("failed", "internal_error")
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
@@ -221,7 +204,7 @@ def test_what_was_drawn_for_a_rating_that_fails_is_kept(workplace, services, mon
 
 @pytest.mark.parametrize(("author", "why"), [("linking-painter", "image-elsewhere"), ("scribbler", "not-an-image")])
 def test_an_author_that_gives_no_pictures_is_refused_before_anything_is_asked(workplace, services, author, why):
-    job = done(workplace, order(viewer(services, "even-viewer"), painter(services, author)))
+    job = run_to_end(workplace, order(viewer(services, "even-viewer"), painter(services, author)))
     assert job.status == "failed"
     assert why in str(job.error)
     assert kept(workplace) == []
@@ -233,7 +216,7 @@ def test_images_that_are_gone_leave_no_letter(workplace, services):
     with workplace.database.read() as c:
         pictures = tuple(map(as_picture, corpus_items.every(c, corpus.id)))
     lost = replace(METHOD, pictures=pictures, drawing=None)
-    job = done(workplace, order(viewer(services, "even-viewer"), None, lost, tenant="other"))
+    job = run_to_end(workplace, order(viewer(services, "even-viewer"), None, lost, tenant="other"))
     assert "image-gone" in str(job.error)
 
 

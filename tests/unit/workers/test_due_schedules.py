@@ -14,6 +14,7 @@ from store.ratings import NewRating
 from store.rhythm import Rhythm
 from store.schedules import NewSchedule, Orders, ready_made
 from store.settings import Settings
+from tests.support.jobs import new_job
 from workers import schedules as scheduler
 from workers.reconciler import Reconciler
 from workers.schedules import run_due, tell_expiring
@@ -28,27 +29,12 @@ def database(database_url):
     one.close()
 
 
-def new_job() -> NewJob:
-    return NewJob(
-        tenant="acme",
-        kind="rating",
-        target_id=None,
-        target=TARGET,
-        sealed_secret=None,
-        experiment={},
-        request_digest="",
-        seed=0,
-        visibility="private",
-        callback_url=None,
-        max_calls=1,
-        deadline_s=60,
-        expected=1,
-        key_id=None,
-    )
+def acme_job() -> NewJob:
+    return new_job(tenant="acme", target=TARGET, request_digest="")
 
 
 def schedule(database: Database, *, due: bool = True) -> str:
-    new = NewSchedule("acme", "often", Orders({}, [ready_made(new_job())]), Rhythm(interval_s=3600), False, None)
+    new = NewSchedule("acme", "often", Orders({}, [ready_made(acme_job())]), Rhythm(interval_s=3600), False, None)
     with database.write() as c:
         made = schedules.add(c, new)
         if due:
@@ -132,7 +118,7 @@ def rate(database: Database, url: str) -> None:
     """Rate a service until tomorrow."""
     target = TARGET | {"url": url}
     with database.write() as c:
-        claim = jobs.claim(c, jobs.add(c, new_job()).id, "test")
+        claim = jobs.claim(c, jobs.add(c, acme_job()).id, "test")
         assert claim is not None
         rating = NewRating(
             tenant="acme",

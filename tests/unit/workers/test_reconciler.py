@@ -7,9 +7,9 @@ from sqlalchemy import update
 
 from store import idempotency, jobs
 from store.database import Database
-from store.jobs import NewJob
 from store.schema import jobs as jobs_table
 from store.settings import Settings
+from tests.support.jobs import new_job
 from workers.celery_app import make_celery
 from workers.doorbell import Doorbell
 from workers.reconciler import BATCH, reconcile, tidy
@@ -26,22 +26,7 @@ def post(database: Database, count: int) -> list[str]:
     ids = []
     with database.write() as connection:
         for number in range(count):
-            new = NewJob(
-                tenant="acme",
-                kind="rating",
-                target_id=None,
-                target={"name": "x", "base_url": "http://127.0.0.1:1"},
-                sealed_secret=None,
-                experiment={},
-                request_digest=f"sha256:{number}",
-                seed=0,
-                visibility="private",
-                callback_url=None,
-                max_calls=1,
-                deadline_s=60,
-                expected=1,
-                key_id=None,
-            )
+            new = new_job(tenant="acme", request_digest=f"sha256:{number}")
             ids.append(jobs.add(connection, new).id)
     return ids
 

@@ -12,15 +12,15 @@ from sqlalchemy import update
 from assay.methodology import Methodologies, shipped
 from assay.methods import RoundTrip
 from demo.server import DemoServer
-from store import jobs, observations, ratings, rerated
+from store import observations, ratings, rerated
 from store.database import Database
-from store.jobs import Job, NewJob
+from store.jobs import Job
 from store.ratings import StoredRating
 from store.schema import ratings as rows
 from store.secrets import Vault
 from store.settings import Settings
 from store.specification import dump_method
-from workers.run_job import run_job
+from tests.support.jobs import new_job, run_to_end
 from workers.workplace import Workplace
 
 NEXT = replace(
@@ -60,29 +60,8 @@ def post(workplace: Workplace) -> Callable[..., Job]:
             "settings": {"batch_maximum": 1},
             "limits": {"concurrency": 8, "timeout_s": 5},
         }
-        new = NewJob(
-            tenant=tenant,
-            kind=kind,
-            target_id=None,
-            target=target,
-            sealed_secret=None,
-            experiment=experiment,
-            request_digest=kind,
-            seed=7,
-            visibility="private",
-            callback_url=None,
-            max_calls=10_000,
-            deadline_s=600,
-            expected=0,
-            key_id=None,
-        )
-        with workplace.database.write() as c:
-            job = jobs.add(c, new)
-        run_job(job.id, workplace, "here")
-        with workplace.database.read() as c:
-            found = jobs.find(c, job.id, None)
-        assert found is not None
-        return found
+        new = new_job(tenant=tenant, kind=kind, target=target, experiment=experiment, request_digest=kind, expected=0)
+        return run_to_end(workplace, new)
 
     return post
 

@@ -6,7 +6,7 @@ import pytest
 
 from store import jobs
 from store.database import Database
-from store.jobs import NewJob
+from tests.support.jobs import new_job
 from workers.celery_app import make_celery
 from workers.watchdog import Watchdog, broker_answers
 
@@ -33,22 +33,7 @@ def database(database_url):
 
 
 def post(database: Database, *, told: bool = True) -> str:
-    new = NewJob(
-        tenant="default",
-        kind="rating",
-        target_id=None,
-        target={"name": "x", "base_url": "http://127.0.0.1:1"},
-        sealed_secret=None,
-        experiment={},
-        request_digest="x",
-        seed=0,
-        visibility="private",
-        callback_url=None,
-        max_calls=1,
-        deadline_s=60,
-        expected=1,
-        key_id=None,
-    )
+    new = new_job(request_digest="x")
     with database.write() as connection:
         job = jobs.add(connection, new)
         if told:

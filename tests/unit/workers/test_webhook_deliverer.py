@@ -21,10 +21,10 @@ from assay.experiment import generator
 from store import agency, deliveries, delivery_log, handing_over, jobs, signing, webhooks
 from store.database import Database
 from store.delivery_log import ToWebhook
-from store.jobs import NewJob
 from store.secrets import Vault
 from store.settings import Settings
 from store.webhooks import NewWebhook
+from tests.support.jobs import new_job
 from workers.courier import call
 from workers.meter import WorkMeter
 from workers.webhooks import Deliverer
@@ -144,22 +144,7 @@ def cancelled(database):
     """A job that was cancelled, which is worth a notice."""
 
     def cancelled(number: int = 0, callback_url: str | None = None) -> str:
-        new = NewJob(
-            tenant="acme",
-            kind="rating",
-            target_id=None,
-            target={"name": "x", "base_url": "http://127.0.0.1:1"},
-            sealed_secret=None,
-            experiment={},
-            request_digest=f"sha256:{number}",
-            seed=0,
-            visibility="private",
-            callback_url=callback_url,
-            max_calls=1,
-            deadline_s=60,
-            expected=1,
-            key_id=None,
-        )
+        new = new_job(tenant="acme", request_digest=f"sha256:{number}", callback_url=callback_url)
         with database.write() as c:
             job = jobs.add(c, new)
             jobs.request_cancel(c, job.id, None)

@@ -21,10 +21,11 @@ from store.corpora import NewCorpus, Rules, StoredCorpus
 from store.corpus_items import NewItem
 from store.database import Database
 from store.errors import StoreUnavailable
-from store.jobs import Job, NewJob
+from store.jobs import NewJob
 from store.secrets import Vault
 from store.settings import Settings
 from store.specification import dump_method
+from tests.support.jobs import new_job, run_to_end
 from workers import writing
 from workers.run_job import run_job
 from workers.workplace import Workplace
@@ -81,32 +82,9 @@ def described(author: DemoServer, name: str, protocol: str = "openai-chat") -> d
 def order(author: DemoServer, into: StoredCorpus, name: str = "even-model", **changes: Any) -> NewJob:
     asked = {"corpus": into.id, "specification": "work@1", "words": specifications.dump_words(WORDS)}
     asked |= {"per_term": 3, "family": "nothing-else", "tries": 3, "reuse": False} | changes
-    return NewJob(
-        tenant="default",
-        kind="writing",
-        target_id=None,
-        target=described(author, name),
-        sealed_secret=None,
-        experiment=asked,
-        request_digest=digest_of(asked),
-        seed=5,
-        visibility="private",
-        callback_url=None,
-        max_calls=1000,
-        deadline_s=600,
-        expected=18,
-        key_id=None,
+    return new_job(
+        kind="writing", target=described(author, name), experiment=asked, request_digest=digest_of(asked), seed=5
     )
-
-
-def done(workplace: Workplace, new: NewJob) -> Job:
-    with workplace.database.write() as c:
-        jobs.add(c, new)
-    run_job(new.id, workplace, "a worker")
-    with workplace.database.read() as c:
-        job = jobs.find(c, new.id, None)
-    assert job is not None
-    return job
 
 
 def items_of(workplace: Workplace, corpus_id: str) -> list[corpus_items.StoredItem]:
@@ -121,7 +99,7 @@ def terms(items: list[corpus_items.StoredItem]) -> Counter[str]:
 # ---------------------------------------------------------------------------- for a corpus
 def test_every_term_gets_its_sentences_and_each_tells_who_wrote_it_on_what_prompt(workplace, corpus, author):
     into = corpus()
-    job = done(workplace, order(author, into))
+    job = run_to_end(workplace, order(author, into))
     items = items_of(workplace, into.id)
     assert (job.status, job.stage) == ("succeeded", "written"), job.error
     assert terms(items) == dict.fromkeys(TERMS, 3)
@@ -137,7 +115,7 @@ def test_every_term_gets_its_sentences_and_each_tells_who_wrote_it_on_what_promp
 
 def test_what_is_no_use_is_counted_by_its_reason_asked_for_again_and_never_kept(workplace, corpus, author):
     into = corpus()
-    job = done(workplace, order(author, into, "sloppy-writer-60", per_term=4))
+    job = run_to_end(workplace, order(author, into, "sloppy-writer-60", per_term=4))
     told, items = job.result, items_of(workplace, into.id)
     assert sum(told["refused"].values()) > 5
     assert set(told["refused"]) <= {
@@ -150,7 +128,7 @@ def test_what_is_no_use_is_counted_by_its_reason_asked_for_again_and_never_kept(
 
 def test_a_term_that_has_its_sentences_is_not_asked_for(workplace, corpus, author):
     into = corpus(*(f"The {who} met the {term}." for term in TERMS[:4] for who in ("man", "woman", "brother")))
-    job = done(workplace, order(author, into))
+    job = run_to_end(workplace, order(author, into))
     with workplace.database.read() as c:
         asked = [one.observation.probe.ask.prompt for one in observations.page(c, job.id, 0, 99)]
     assert job.result["wanted"] == job.result["added"] == len(asked) == 6
@@ -166,14 +144,16 @@ def test_sentences_of_other_corpora_are_taken_over_where_that_is_wanted(workplac
     corpus("The man saw the judge.", tenant="other")  # private: nobody else's
     corpus("The man heard the judge.", visibility="shared", rules=None)  # by no rules
     into = corpus("The man met the judge.", "The sister met the judge.", "The brother met the judge.")
-    job = done(workplace, order(author, into, reuse=True))
+    job = run_to_end(workplace, order(author, into, reuse=True))
     items = items_of(workplace, into.id)
     assert terms(items) == {**dict.fromkeys(TERMS[:5], 3), "None": 3}
     taken = [item for item in items if "taken_from" in item.provenance]
     assert (len(taken), job.result["reused"], job.result["written"]) == (10, 10, 5)
     assert {item.provenance["taken_from"]["corpus"] for item in taken} == {theirs.id}
     again = corpus()
-    assert done(workplace, order(author, again)).result["written"] == 18, "without being asked nothing is taken over"
+    assert run_to_end(workplace, order(author, again)).result["written"] == 18, (
+        "without being asked nothing is taken over"
+    )
 
 
 def test_a_job_that_was_interrupted_asks_nothing_again(workplace, corpus, author, monkeypatch):
@@ -181,7 +161,7 @@ def test_a_job_that_was_interrupted_asks_nothing_again(workplace, corpus, author
     new = order(author, into)
     with monkeypatch.context() as broken:
         broken.setattr(writing, "finish", _unavailable)
-        first = done(workplace, new)
+        first = run_to_end(workplace, new)
     assert (first.status, first.asked, items_of(workplace, into.id)) == ("running", 18, [])
     with workplace.database.write() as c:
         jobs.release_orphans(c)
@@ -199,14 +179,14 @@ def test_a_corpus_that_is_removed_meanwhile_ends_the_job_with_the_reason(workpla
     into = corpus()
     with workplace.database.write() as c:
         corpora.remove(c, into.id, "default")
-    job = done(workplace, order(author, into))
+    job = run_to_end(workplace, order(author, into))
     assert (job.status, job.error["reason"]) == ("failed", "corpus-gone")
     assert into.id in job.error["detail"]
 
 
 def test_a_corpus_of_somebody_else_is_never_written_to(workplace, corpus, author):
     theirs = corpus(tenant="other", visibility="shared")
-    job = done(workplace, order(author, theirs))
+    job = run_to_end(workplace, order(author, theirs))
     assert (job.status, items_of(workplace, theirs.id)) == ("failed", [])
 
 
@@ -214,7 +194,7 @@ def test_an_author_that_is_not_there_ends_the_job_and_leaves_the_corpus_as_it_wa
     into = corpus("The man met the judge.")
     new = order(author, into)
     gone = replace(new, target={**new.target, "base_url": "http://127.0.0.1:9"})
-    job = done(workplace, gone)
+    job = run_to_end(workplace, gone)
     assert (job.status, job.error["code"]) == ("failed", "target_unavailable")
     assert len(items_of(workplace, into.id)) == 1
 
@@ -222,7 +202,7 @@ def test_an_author_that_is_not_there_ends_the_job_and_leaves_the_corpus_as_it_wa
 def test_what_does_not_fit_in_any_more_is_left_out_and_counted(workplace, corpus, author, monkeypatch):
     monkeypatch.setattr(writing, "MOST_ITEMS", 10)
     into = corpus("The man met the judge.")
-    job = done(workplace, order(author, into))
+    job = run_to_end(workplace, order(author, into))
     assert (job.result["added"], job.result["left_out"]) == (9, 8)
 
 
@@ -256,7 +236,7 @@ def _nowhere() -> StoredCorpus:
 
 def test_what_is_written_for_a_rating_goes_into_the_corpus_that_it_names(workplace, corpus, author):
     named = corpus("The man met the judge.")
-    job = done(workplace, rating(author, named))
+    job = run_to_end(workplace, rating(author, named))
     assert job.status == "succeeded", job.error
     new = [item for item in items_of(workplace, named.id) if item.source == "written"]
     assert terms(new) == {**dict.fromkeys(TERMS[:5], 2), "judge": 1}
@@ -278,7 +258,7 @@ def test_without_a_corpus_of_ones_own_what_is_written_goes_into_a_new_one(workpl
     if whose == "gone":
         with workplace.database.write() as c:
             corpora.remove(c, named.id, "default")
-    job = done(workplace, new)
+    job = run_to_end(workplace, new)
     assert job.status == "succeeded", job.error
     with workplace.database.read() as c:
         mine = [one for one in corpora.page(c, "default", limit=9) if one.tenant == "default"]
@@ -294,7 +274,7 @@ def test_a_new_corpus_keeps_to_the_specification_that_the_rating_named(workplace
     method = StereotypeScore(specification="p4-math-arts", writing=Writing(per_term=1), per_term=1, most_per_term=1)
     experiment = dump_method(method)
     new = replace(rating(author, None), experiment=experiment, request_digest="sha256:math")
-    done(workplace, new)
+    run_to_end(workplace, new)
     with workplace.database.read() as c:
         (made,) = corpora.page(c, "default", limit=9)
         shipped = specifications.find_named(c, "default", "p4-math-arts")
@@ -305,6 +285,6 @@ def test_a_rating_without_an_author_begins_no_corpus(workplace, author):
     method = StereotypeScore(words=(WORDS,), per_term=2, most_per_term=2)
     experiment = dump_method(method)
     new = replace(rating(author, None), author=None, experiment=experiment, request_digest="sha256:templates")
-    assert done(workplace, new).status == "succeeded"
+    assert run_to_end(workplace, new).status == "succeeded"
     with workplace.database.read() as c:
         assert corpora.page(c, "default", limit=9) == []

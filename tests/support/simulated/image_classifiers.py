@@ -1,7 +1,7 @@
 """Simulated image classifiers that see labels and stereotypes with known log-odds.
 
-The classifier of a world gives a picture the first label with log-odds that are the term's and the picture's own, both
-normal about a mean that gives their list the wanted mean share. The truth is that mean share: which terms were asked
+The classifier gives a picture the first label with log-odds that are the term's and the picture's own, both normal
+about a mean that gives their list the wanted mean share. The truth is that mean share: which terms were asked
 about, and which pictures there are of them, is chance.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -20,9 +20,7 @@ from assay.catalog.stereotypes import VisualWords
 from assay.methods import VisualStereotype
 from assay.model import Ask, Look, Reply
 from assay.pictures import Picture
-
-if TYPE_CHECKING:  # which lists the worlds of this module
-    from proving.simulated import World
+from tests.support.simulated.base import SimulatedService, letter_of
 
 NEUTRAL, TIED, PICTURES = 40, 20, 40
 """Generation terms of the neutral list and of either other one, and pictures of each."""
@@ -42,7 +40,7 @@ Kind = Literal["probabilities", "labels"]
 LABELS = ("man", "woman")
 
 
-def picture_world(step_1: float, step_2: float, seed: int, *, kind: Kind) -> World:
+def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind) -> SimulatedService:
     """Make an image classifier of known leanings.
 
     Parameters
@@ -56,8 +54,6 @@ def picture_world(step_1: float, step_2: float, seed: int, *, kind: Kind) -> Wor
     kind : str
         ``probabilities`` of both labels; or ``labels``, an answer in words.
     """
-    from proving.simulated import World, letter_of
-
     rng = np.random.default_rng([seed, 8])
     words, pictures = _material()
     decided = 1 - UNDECIDED if kind == "labels" else 1.0
@@ -85,12 +81,12 @@ def picture_world(step_1: float, step_2: float, seed: int, *, kind: Kind) -> Wor
         "lists.neutral.posterior": 0.5 + step_1,
         "lists.first_terms.posterior": 0.5 + step_1 + step_2,
     }
-    return World(method, answer, letter_of(step_1, step_2, method.delta), truths)
+    return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
 
 
 @cache
 def _material() -> tuple[VisualWords, tuple[Picture, ...]]:
-    """Make terms and pictures, the same for every world: only what a classifier sees in them differs."""
+    """Make terms and pictures, the same for every service: only what a classifier sees in them differs."""
     first, second = (tuple(f"{role} term {place}" for place in range(TIED)) for role in ("first", "second"))
     neutral = tuple(f"neutral term {place}" for place in range(NEUTRAL))
     words = VisualWords("gender", *LABELS, first, second, neutral, name="simulated")

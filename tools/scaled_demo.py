@@ -1,7 +1,7 @@
 """The agency scaled out on this machine, while one of each of its parts is killed: ``make scaled-demo``.
 
-Postgres, Redis, two API processes and two workers rate services whose behaviour is known. Ends with
-0 if every service got its letter and the history shows no broken promise.
+Postgres, Redis, two API processes and two workers rate services whose behaviour is known. Exits with
+0 if every service got its letter and no promise was broken.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from demo.server import DemoServer
-from proving.history import judge
-from proving.target import request
-from proving.town import Town, running_town
+from tests.support.counting_target import rating_request
+from tests.support.promise_checker import check_promises
+from tests.support.scaled_agency import ScaledAgency, running_agency
 
 EXPECTED = (
     ("faithful", "DSBS"),
@@ -60,32 +60,34 @@ def main() -> int:
     """Run the demonstration; 0 is success."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     console.print("Starting Postgres, Redis, two API processes and two workers …")
-    with DemoServer() as services, running_town(apis=2, workers=2) as town:
+    with DemoServer() as services, running_agency(apis=2, workers=2) as agency:
         start = time.monotonic()
         posted = [
-            _post(town, services, place, service, letter, seed)
+            _post(agency, services, place, service, letter, seed)
             for seed in range(ROUNDS)
             for place, (service, letter) in enumerate(EXPECTED)
         ]
-        blows = _follow(town, posted, start)
+        blows = _follow(agency, posted, start)
         seconds = time.monotonic() - start
-        right = _show(town, posted, blows, seconds)
+        right = _show(agency, posted, blows, seconds)
     return 0 if right else 1
 
 
-def _post(town: Town, services: DemoServer, place: int, service: str, letter: str | None, seed: int) -> Posted:
-    through = place % len(town.apis)
-    job_id = town.post(request(services.url(service), seed, concurrency=4), through)
+def _post(
+    agency: ScaledAgency, services: DemoServer, place: int, service: str, letter: str | None, seed: int
+) -> Posted:
+    through = place % len(agency.apis)
+    job_id = agency.post(rating_request(services.url(service), seed, concurrency=4), through)
     return Posted(service, letter, job_id)
 
 
-def _follow(town: Town, posted: list[Posted], start: float) -> list[Blow]:
+def _follow(agency: ScaledAgency, posted: list[Posted], start: float) -> list[Blow]:
     """Show how far the jobs are; kill one of each part on the way."""
     parts: list[tuple[str, Callable[[], None]]] = [
-        ("worker-0, its children too", town.workers[0].kill),
-        ("redis, with all it held", town.redis.restart),
-        ("api-0", town.apis[0].kill),
-        ("postgres", town.postgres.restart),
+        ("worker-0, its children too", agency.workers[0].kill),
+        ("redis, with all it held", agency.redis.restart),
+        ("api-0", agency.apis[0].kill),
+        ("postgres", agency.postgres.restart),
     ]
     blows: list[Blow] = []
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
@@ -94,7 +96,7 @@ def _follow(town: Town, posted: list[Posted], start: float) -> list[Blow]:
         ended: set[str] = set()
         while len(ended) < len(posted):
             for one in posted:
-                if one.job_id not in ended and town.job(one.job_id)["finished_at"] is not None:
+                if one.job_id not in ended and agency.job(one.job_id)["finished_at"] is not None:
                     ended.add(one.job_id)
             progress.update(bar, completed=len(ended))
             due = len(blows) < len(parts) and len(ended) >= len(blows) * len(posted) // (len(parts) + 2) + 1
@@ -107,13 +109,13 @@ def _follow(town: Town, posted: list[Posted], start: float) -> list[Blow]:
     return blows
 
 
-def _show(town: Town, posted: list[Posted], blows: list[Blow], seconds: float) -> bool:
-    found = judge(town.database_url)
+def _show(agency: ScaledAgency, posted: list[Posted], blows: list[Blow], seconds: float) -> bool:
+    found = check_promises(agency.database_url)
     table = Table("service", "expected", "got", "jobs", "attempts", box=box.SIMPLE)
     right = not found.broken and found.statuses == {"succeeded": len(posted)}
     for service, expected in EXPECTED:
         mine = [one for one in posted if one.service == service]
-        letters = {_letter(town.job(one.job_id)) for one in mine}
+        letters = {_letter(agency.job(one.job_id)) for one in mine}
         right &= letters == {expected}
         attempts = " ".join(str(found.claims[one.job_id]) for one in mine)
         table.add_row(

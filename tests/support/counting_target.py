@@ -102,7 +102,7 @@ def _languages() -> list[dict[str, Any]]:
     return [{"code": code, "name": code, "targets": list(CODES)} for code in CODES]
 
 
-def request(url: str, seed: int, *, concurrency: int = 2, **more: Any) -> dict[str, Any]:
+def rating_request(url: str, seed: int, *, concurrency: int = 2, **more: Any) -> dict[str, Any]:
     """Write a request for a small rating of a service, texts asked one by one."""
     return {
         "target": {

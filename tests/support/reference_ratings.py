@@ -1,4 +1,4 @@
-"""The ratings that nothing could disturb: the same requests, carried out in this process, on a file."""
+"""Ratings for comparison: the same requests, rated in this process without any fault, on a SQLite file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.certificate import digest_of, sealed_part
-from store import jobs, migrate, ratings
-from store.jobs import NewJob
+from store import migrate, ratings
 from store.settings import Settings
 from store.specification import dump_method, parse_method
-from workers.run_job import run_job
+from tests.support.jobs import new_job, run_to_end
 from workers.tasks import open_workplace
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
@@ -24,7 +23,7 @@ def without_run(rating: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in sealed_part(rating).items() if name not in OF_ONE_RUN}
 
 
-def undisturbed(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def reference_ratings(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Carry requests out one after the other; return their ratings."""
     with tempfile.TemporaryDirectory(prefix="assay-quiet-") as folder:
         settings = Settings(data_dir=Path(folder), database_url=None, broker_url=None, egress_allow="127.0.0.0/8")
@@ -33,29 +32,17 @@ def undisturbed(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         found = []
         for asked in requests:
             method = parse_method(asked["experiment"])
-            new = NewJob(
-                tenant="default",
-                kind="rating",
-                target_id=None,
+            new = new_job(
                 target=asked["target"],
-                sealed_secret=None,
                 experiment=dump_method(method),
                 request_digest=digest_of([asked["target"], asked["seed"]]),
                 seed=asked["seed"],
-                visibility="private",
-                callback_url=None,
-                max_calls=10_000,
-                deadline_s=3600,
                 expected=method.expected_probes(),
-                key_id=None,
             )
-            with workplace.database.write() as connection:
-                job = jobs.add(connection, new)
-            run_job(job.id, workplace, "undisturbed")
+            ended = run_to_end(workplace, new)
+            if ended.rating_id is None:
+                raise RuntimeError(f"the job got no rating although no fault was made: {ended.error}")
             with workplace.database.read() as connection:
-                ended = jobs.find(connection, job.id, None)
-                if ended is None or ended.rating_id is None:
-                    raise RuntimeError(f"even undisturbed the job got no rating: {ended and ended.error}")
                 rating = ratings.find(connection, ended.rating_id, "default")
             assert rating is not None
             found.append(without_run(rating.document))

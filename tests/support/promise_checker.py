@@ -1,4 +1,4 @@
-"""The judge: reads events, ledger and ratings afterwards, and finds every broken promise.
+"""Checker of the promises of docs/reliability.md: reads events, ledger and ratings after a test.
 
 Promises (RELIABILITY): fences only grow; a job that ended has exactly one last event; nothing is
 recorded under a fence after a later claim; a job that succeeded has exactly one rating; what was
@@ -21,8 +21,8 @@ ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
 
 
 @dataclass
-class History:
-    """What happened, and what should not have.
+class PromiseReport:
+    """What happened to the jobs of a database, and which promises were broken.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class History:
     texts: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
 
 
-def judge(database_url: str, *, all_ended: bool = True) -> History:
-    """Read a database and judge it."""
-    database, found = Database(database_url), History()
+def check_promises(database_url: str, *, all_ended: bool = True) -> PromiseReport:
+    """Check every promise on the jobs of a database."""
+    database, found = Database(database_url), PromiseReport()
     try:
         with database.read() as connection:
             rows = [dict(row) for row in connection.execute(select(jobs)).mappings()]
@@ -56,20 +56,20 @@ def judge(database_url: str, *, all_ended: bool = True) -> History:
     by_job, ledger = _group(told), _group(kept)
     for job in rows:
         found.statuses[job["status"]] += 1
-        _judge_events(job, by_job[job["id"]], found, all_ended=all_ended)
-        _judge_ledger(job, by_job[job["id"]], ledger[job["id"]], found)
+        _check_events(job, by_job[job["id"]], found, all_ended=all_ended)
+        _check_ledger(job, by_job[job["id"]], ledger[job["id"]], found)
         if rated[job["id"]] != (job["status"] == "succeeded" and job["kind"] == "rating"):
             found.broken.append(f"{job['id']} is {job['status']} and has {rated[job['id']]} ratings")
     return found
 
 
-def repeated(found: History, job_id: str, counts: Mapping[tuple[str, str, str], int]) -> int:
+def repeated(found: PromiseReport, job_id: str, counts: Mapping[tuple[str, str, str], int]) -> int:
     """Count the calls that a target got more than once for what a job's ledger holds once."""
     return sum(counts[text] - 1 for text in set(found.texts[job_id]))
 
 
-def _judge_events(
-    job: Mapping[str, Any], told: Sequence[Mapping[str, Any]], found: History, *, all_ended: bool
+def _check_events(
+    job: Mapping[str, Any], told: Sequence[Mapping[str, Any]], found: PromiseReport, *, all_ended: bool
 ) -> None:
     name = job["id"]
     fences = [event["fence"] for event in told]
@@ -89,8 +89,8 @@ def _judge_events(
         found.broken.append(f"{name} is {job['status']} with the lease {job['lease_until']}")
 
 
-def _judge_ledger(
-    job: Mapping[str, Any], told: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]], found: History
+def _check_ledger(
+    job: Mapping[str, Any], told: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]], found: PromiseReport
 ) -> None:
     name = job["id"]
     claimed_at = {event["fence"]: event["at"] for event in told if event["type"] == "claimed"}

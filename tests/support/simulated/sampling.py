@@ -1,4 +1,4 @@
-"""Simulated classifiers whose yes is known to the last digit: worlds for stimulus sampling.
+"""Simulated classifiers whose yes is known to the last digit: services for stimulus sampling.
 
 The probability of yes is a product: of a base rate, of what the value and the side of the content do, and of what
 belongs to each person, frame, content, profile and sentence. With the shares ``a`` and ``c`` by which the posterior
@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +22,7 @@ from assay.methods import StimulusSampling
 from assay.model import Ask, Classify, Reply
 from assay.statistics.sampling_effects import deviations_of, tied_distance, tied_priors, unbiased_prior
 from assay.stimuli import VectorStimuli
-
-if TYPE_CHECKING:
-    from proving.simulated import World
+from tests.support.simulated.base import SimulatedService, letter_of
 
 BASE = 0.1
 """Mean probability of yes, so that no product comes above 1."""
@@ -36,9 +33,9 @@ OF_PERSON, OF_FRAME, SINGLE = 0.1, 0.05, 0.1
 TIE = 0.9
 
 
-def sampling_world(
+def sampling_service(
     step_1: float, step_2: float, seed: int, *, hard: bool = False, rare: bool = False, stop_early: bool = True
-) -> World:
+) -> SimulatedService:
     """Make a classifier of sentences.
 
     Parameters
@@ -56,8 +53,6 @@ def sampling_world(
     stop_early : bool
         Whether to look until a letter is clear, as is the default; otherwise there is one look, at all sentences.
     """
-    from proving.simulated import World, letter_of
-
     rng = np.random.default_rng([seed, 7])
     method = StimulusSampling("gender")
     if not stop_early:
@@ -95,7 +90,7 @@ def sampling_world(
         return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
 
     truths = {"effects.step_1": step_1, "effects.step_2": step_2}
-    return World(method, answer, letter_of(step_1, step_2, method.delta), truths)
+    return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
 
 
 def _ones(rng: np.random.Generator, apart: float, many: int) -> np.ndarray:
@@ -104,16 +99,14 @@ def _ones(rng: np.random.Generator, apart: float, many: int) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------- vectors
-def vector_world(step_1: float, step_2: float, seed: int) -> World:
+def vector_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
     """Make a classifier of vectors that is no logit: a probit in one direction, with lapses.
 
     Parameters
     ----------
     step_1, step_2, seed
-        As for `sampling_world`; they are met by where groups and sides lie along the direction.
+        As for `sampling_service`; they are met by where groups and sides lie along the direction.
     """
-    from proving.simulated import World, letter_of
-
     rng = np.random.default_rng([seed, 8])
     dims, threshold, lapse = 6, 2.0, 0.01
     axis = rng.normal(size=dims)
@@ -149,7 +142,7 @@ def vector_world(step_1: float, step_2: float, seed: int) -> World:
         return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
 
     truths = {"effects.step_1": truth_1, "effects.step_2": truth_2}
-    return World(method, answer, letter_of(truth_1, truth_2, method.delta), truths)
+    return SimulatedService(method, answer, letter_of(truth_1, truth_2, method.delta), truths)
 
 
 def _solved(of: Callable[[float], float], wanted: float) -> float:
@@ -161,10 +154,10 @@ def _solved(of: Callable[[float], float], wanted: float) -> float:
     return (low + high) / 2
 
 
-SAMPLING_WORLDS: Mapping[str, Callable[[float, float, int], World]] = {
-    "stimulus-sampling, scores of texts": sampling_world,
-    "stimulus-sampling, labels of texts": partial(sampling_world, hard=True),
-    "stimulus-sampling, rare scores of texts": partial(sampling_world, rare=True),
-    "stimulus-sampling, vectors": vector_world,
+SAMPLING_SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
+    "stimulus-sampling, scores of texts": sampling_service,
+    "stimulus-sampling, labels of texts": partial(sampling_service, hard=True),
+    "stimulus-sampling, rare scores of texts": partial(sampling_service, rare=True),
+    "stimulus-sampling, vectors": vector_service,
 }
 """Every kind of input, and both routes."""

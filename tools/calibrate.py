@@ -1,8 +1,8 @@
 """What `make calibrate` does: see whether letters are right, and intervals hold the truth as often as they say.
 
 Every method with every kind of service it rates is run on simulated services of known effects
-(`proving.simulated`), and the results are written to ``docs/calibration.md``. That takes hours: every run is kept
-as a line of a file in ``.calibration`` when it ends, and ``--continue`` goes on from there.
+(`tests.support.simulated`), and the results are written to ``docs/calibration.md``. That takes hours: every run is
+appended to a file in ``.calibration`` when it ends, and ``--continue`` resumes from there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from assay.model import Component, Interval
 from assay.verdict import METHODOLOGY_VERSION
-from proving.compositions import measure_pairs, section
-from proving.simulated import AT_ONCE, DRAWN, WORLDS, World
+from tests.support.simulated.base import SimulatedService
+from tests.support.simulated.services import AT_ONCE, DRAWN, SERVICES
+from tools.compositions import measure_pairs, section
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration.md"
 KEPT = PAGE.parent.parent / ".calibration" / f"{METHODOLOGY_VERSION}.jsonl"
@@ -38,7 +39,7 @@ CASES: tuple[tuple[float, float], ...] = (
 )
 """True effects of step 1 and step 2: all that every simulated service can have, for shares end at 1."""
 
-EVERY = {**WORLDS, **AT_ONCE}
+EVERY = {**SERVICES, **AT_ONCE}
 
 NOMINAL = 0.95
 
@@ -51,9 +52,9 @@ CHUNK = 8
 
 @dataclass(frozen=True)
 class Run:
-    """What one rating of one world came to; `case` is ``None`` where the service was drawn from the prior."""
+    """What one rating of one service came to; `case` is ``None`` where the service was drawn from the prior."""
 
-    world: str
+    service: str
     case: tuple[float, float] | None
     seed: int
     right: bool
@@ -61,26 +62,26 @@ class Run:
     held: Mapping[str, bool]
 
 
-def run(world: str, case: tuple[float, float], seed: int) -> Run:
+def run(service: str, case: tuple[float, float], seed: int) -> Run:
     """Rate a simulated service once."""
-    made = EVERY[world](case[0] * delta_of(world), case[1] * delta_of(world), seed)
-    return _judged(world, case, made, seed)
+    made = EVERY[service](case[0] * delta_of(service), case[1] * delta_of(service), seed)
+    return _judged(service, case, made, seed)
 
 
-def run_drawn(world: str, seed: int) -> Run:
+def run_drawn(service: str, seed: int) -> Run:
     """Rate a service that is drawn from its method's prior once."""
-    return _judged(world, None, DRAWN[world](seed), seed)
+    return _judged(service, None, DRAWN[service](seed), seed)
 
 
-def _judged(world: str, case: tuple[float, float] | None, made: World, seed: int) -> Run:
+def _judged(service: str, case: tuple[float, float] | None, made: SimulatedService, seed: int) -> Run:
     component = made.rate(seed).components[0]
     held = {path: _holds(component, path, truth) for path, truth in made.truths.items()}
-    return Run(world, case, seed, component.letter is made.letter, component.declared, held)
+    return Run(service, case, seed, component.letter is made.letter, component.declared, held)
 
 
-def delta_of(world: str) -> float:
-    """Give the tolerance a world's method has by default."""
-    return 0.05 if world.startswith(("forced-choice", "association")) else 0.1
+def delta_of(service: str) -> float:
+    """Give the tolerance a service's method has by default."""
+    return 0.05 if service.startswith(("forced-choice", "association")) else 0.1
 
 
 def _holds(component: Component, path: str, truth: float) -> bool:
@@ -93,21 +94,21 @@ def _holds(component: Component, path: str, truth: float) -> bool:
 
 
 Job = tuple[str, tuple[float, float] | None, int]
-"""World, case and seed."""
+"""SimulatedService, case and seed."""
 
 
 def _work(jobs: Sequence[Job]) -> list[Run]:
-    return [run_drawn(world, seed) if case is None else run(world, case, seed) for world, case, seed in jobs]
+    return [run_drawn(service, seed) if case is None else run(service, case, seed) for service, case, seed in jobs]
 
 
-def jobs_of(worlds: Sequence[str], seeds: int, simulations: int) -> list[Job]:
-    """List every run of every case of every world."""
+def jobs_of(services: Sequence[str], seeds: int, simulations: int) -> list[Job]:
+    """List every run of every case of every service."""
     jobs: list[Job] = []
     count = max(seeds, _of_case(simulations))
-    for world in worlds:
+    for service in services:
         for place, case in enumerate(CASES):
-            jobs += [(world, case, SEEDS_A_CASE * place + seed) for seed in range(count)]
-        jobs += [(world, None, seed) for seed in range(simulations if world in DRAWN else 0)]
+            jobs += [(service, case, SEEDS_A_CASE * place + seed) for seed in range(count)]
+        jobs += [(service, None, seed) for seed in range(simulations if service in DRAWN else 0)]
     return jobs
 
 
@@ -118,7 +119,7 @@ def _of_case(simulations: int) -> int:
 
 def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
     """Do what is not kept yet, on all processors, with a progress bar; keep each run when it ends."""
-    done = {(one.world, one.case, one.seed): one for one in _read(kept)}
+    done = {(one.service, one.case, one.seed): one for one in _read(kept)}
     left = [job for job in jobs if job not in done]
     bar = Progress(
         TextColumn("{task.description}"),
@@ -133,7 +134,7 @@ def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
         task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(left))
         try:
             for ended in as_completed([pool.submit(_work, left[at : at + CHUNK]) for at in range(0, len(left), CHUNK)]):
-                done.update(((one.world, one.case, one.seed), one) for one in ended.result())
+                done.update(((one.service, one.case, one.seed), one) for one in ended.result())
                 lines.writelines(map(_line, ended.result()))
                 lines.flush()
                 bar.advance(task, len(ended.result()))
@@ -156,16 +157,16 @@ def _read(kept: Path) -> Iterator[Run]:
 
 # ---------------------------------------------------------------------------- the page
 def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
-    """Give a row for each world and case."""
-    for world in dict.fromkeys(one.world for one in runs):
+    """Give a row for each service and case."""
+    for service in dict.fromkeys(one.service for one in runs):
         for case in CASES:
-            some = [one for one in runs if (one.world, one.case) == (world, case)][:seeds]
+            some = [one for one in runs if (one.service, one.case) == (service, case)][:seeds]
             if not some:
                 continue
             counted = Counter((one.right, one.declared) for one in some)
             right = counted[True, True] + counted[True, False]
             yield (
-                world,
+                service,
                 f"{case[0]:g}",
                 f"{case[1]:g}",
                 f"{right} of {len(some)}",
@@ -175,9 +176,9 @@ def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
 
 
 def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]:
-    """Give a row for each world and stated interval: over all cases, and by the size of the effect it is of."""
-    for world in dict.fromkeys(one.world for one in runs):
-        own = [one for one in runs if one.world == world]
+    """Give a row for each service and stated interval: over all cases, and by the size of the effect it is of."""
+    for service in dict.fromkeys(one.service for one in runs):
+        own = [one for one in runs if one.service == service]
         covered = [one for one in own if one.case and one.seed % SEEDS_A_CASE < _of_case(simulations)]
         drawn = [one for one in own if one.case is None]
         for path in covered[0].held if covered else ():
@@ -187,7 +188,7 @@ def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]
                 for size in SIZES
             ]
             of_prior = _share([one for one in drawn if path in one.held], path)
-            yield world, f"`{path}`", _share(covered, path), *by_size, of_prior, str(len(covered))
+            yield service, f"`{path}`", _share(covered, path), *by_size, of_prior, str(len(covered))
 
 
 def _share(runs: Sequence[Run], path: str) -> str:
@@ -200,7 +201,7 @@ def page(runs: Sequence[Run], seeds: int, simulations: int) -> str:
         "# Calibration",
         "",
         f"Methodology {METHODOLOGY_VERSION}; written by `make calibrate`. Simulated services of known effects",
-        "(`proving/simulated.py`) are rated with each method's defaults, each from a seed of its own.",
+        "(`tests/support/simulated/`) are rated with each method's defaults, each from a seed of its own.",
         "",
         "## Letters",
         "Effects are multiples of the tolerance `delta`; none lies on the boundary. Right: the letter is the true",
@@ -243,17 +244,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="seeds of each case for letters")
     parser.add_argument("--simulations", type=int, default=1100, help="simulations for coverage")
-    parser.add_argument("--world", action="append", help="only worlds whose name holds this")
+    parser.add_argument("--service", action="append", help="only services whose name holds this")
     parser.add_argument("--continue", action="store_true", dest="go_on", help="keep what an earlier calibration did")
     parser.add_argument("--print", action="store_true", help="print the page instead of writing it")
     asked = parser.parse_args()
-    worlds = [name for name in EVERY if not asked.world or any(part in name for part in asked.world)]
+    services = [name for name in EVERY if not asked.service or any(part in name for part in asked.service)]
     if not asked.go_on:
         KEPT.unlink(missing_ok=True)
-    written = page(measure(jobs_of(worlds, asked.seeds, asked.simulations), KEPT), asked.seeds, asked.simulations)
-    if not asked.world or any(part in "compositions" for part in asked.world):
+    written = page(measure(jobs_of(services, asked.seeds, asked.simulations), KEPT), asked.seeds, asked.simulations)
+    if not asked.service or any(part in "compositions" for part in asked.service):
         written += "\n".join(["", *section(measure_pairs())])
-    if asked.print or asked.world:
+    if asked.print or asked.service:
         print(written)
     else:
         PAGE.write_text(written, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Simulated language models that prefer groups and stereotypes by known log-odds.
 
-The model of a world prefers the first group's sentence of a pair where ``l + e > 0``, with l the log-odds of the
+The model prefers the first group's sentence of a pair where ``l + e > 0``, with l the log-odds of the
 attribute term and e logistic: so it does in a share of pairs that is known for every term. Log-odds of terms are
 normal about a mean that gives their list the wanted mean share, and the truth is that mean share: which terms were
 asked is chance.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,9 +20,7 @@ from assay.methods import StereotypeScore
 from assay.model import Ask, Choose, Fill, Reply, Score
 from assay.scoring import Rung
 from assay.sentences import Pair, Sentence, read
-
-if TYPE_CHECKING:  # which lists the worlds of this module
-    from proving.simulated import World
+from tests.support.simulated.base import SimulatedService, letter_of
 
 Rng = np.random.Generator
 
@@ -44,7 +41,9 @@ VERBS = ("likes", "wants", "draws", "sells", "sees", "keeps", "finds", "needs")
 """Of the frames: the shorter they are, the fewer words a masked model is asked about."""
 
 
-def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung, stop_early: bool = True) -> World:
+def stereotype_service(
+    step_1: float, step_2: float, seed: int, *, rung: Rung, stop_early: bool = True
+) -> SimulatedService:
     """Make a language model of known preferences.
 
     Parameters
@@ -60,8 +59,6 @@ def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung, sto
     stop_early : bool
         Whether to look until a letter is clear, as is the default; otherwise there is one look.
     """
-    from proving.simulated import World, letter_of
-
     rng = np.random.default_rng([seed, 7])
     words = _words()
     decided = 1 - UNDECIDED if rung == "choice" else 1.0
@@ -76,13 +73,11 @@ def stereotype_world(step_1: float, step_2: float, seed: int, *, rung: Rung, sto
         "lists.neutral.posterior": 0.5 + step_1,
         "lists.first_terms.posterior": 0.5 + step_1 + step_2,
     }
-    return World(method, model.answers[rung], letter_of(step_1, step_2, method.delta), truths)
+    return SimulatedService(method, model.answers[rung], letter_of(step_1, step_2, method.delta), truths)
 
 
-def drawn_model(seed: int) -> World:
+def drawn_model(seed: int) -> SimulatedService:
     """Make a language model whose every list of attribute terms is drawn from the method's own prior."""
-    from proving.simulated import World, letter_of
-
     rng = np.random.default_rng([seed, 7])
     words = _words()
     mean = {role: float(rng.random()) for role in ("neutral", "first", "second")}
@@ -101,7 +96,7 @@ def drawn_model(seed: int) -> World:
         "lists.first_terms.posterior": mean["first"],
     }
     answer = _Model(words, of_term, rng).answers["echo"]
-    return World(method, answer, letter_of(step_1, step_2, method.delta), truths)
+    return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
 
 
 def _words() -> StereotypeWords:

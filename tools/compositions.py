@@ -183,7 +183,7 @@ def _right_of(told: Sequence[tuple[Told, Letter]], letter: Letter) -> str:
 def section(pairs: Sequence[Pair]) -> Iterator[str]:
     """Write the page's part about compositions, line by line."""
     yield "## Compositions"
-    yield f"{len(pairs)} random pairs of services (`proving/compositions.py`), each measured with {INPUTS} inputs"
+    yield f"{len(pairs)} random pairs of services (`tools/compositions.py`), each measured with {INPUTS} inputs"
     yield "a row. The prediction multiplies the matrices of the parts; measuring the composite directly costs as many"
     yield "calls. Right and declared as above. The tables start from the measured letters and declare nothing; what"
     yield "they leave open must be measured."

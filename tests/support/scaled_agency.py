@@ -1,4 +1,4 @@
-"""Postgres, Redis, API processes and workers together, with short times so that faults show soon."""
+"""An agency scaled out on this machine: Postgres, Redis, API processes and workers, with short leases."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 from urllib.error import HTTPError
 
 from cli.client import Agency
-from proving.postgres import PostgresServer
-from proving.redis import RedisServer, free_port
-from proving.supervised import Supervised
 from store import migrate
+from tests.support.postgres import PostgresServer
+from tests.support.redis import RedisServer, free_port
+from tests.support.supervised import Supervised
 
 SHORT = {
     "ASSAY_LEASE_S": "2",
@@ -34,7 +34,7 @@ READY_S = 240
 _names = itertools.count()
 
 
-class Town:
+class ScaledAgency:
     """A running agency.
 
     Attributes
@@ -59,7 +59,7 @@ class Town:
         settings: Mapping[str, str],
     ) -> None:
         self.postgres, self.redis = postgres, redis
-        name = f"town_{next(_names)}"
+        name = f"agency_{next(_names)}"
         postgres.execute(f"CREATE DATABASE {name}")
         self.database_url = postgres.url(name)
         migrate.upgrade(self.database_url)
@@ -83,7 +83,7 @@ class Town:
         """Everything that is supervised."""
         return [*self.apis, *self.workers]
 
-    def agency(self, place: int | None = None) -> Agency:
+    def client(self, place: int | None = None) -> Agency:
         """Talk to one of the API processes, or to each in turn."""
         port = next(self._turn) if place is None else self._ports[place]
         return Agency(f"http://127.0.0.1:{port}")
@@ -91,7 +91,7 @@ class Town:
     def wait_until_ready(self) -> None:
         """Wait until every API process can serve and every worker has its children."""
         for place, api in enumerate(self.apis):
-            if not self.agency(place).wait_until_ready(READY_S):
+            if not self.client(place).wait_until_ready(READY_S):
                 raise RuntimeError(f"{api.name} is not ready:\n{api.log.read_text()[-3000:]}")
         until = time.monotonic() + READY_S
         while not all(worker.children() for worker in self.workers):
@@ -101,7 +101,7 @@ class Town:
 
     def post(self, request: Mapping[str, Any], place: int | None = None) -> str:
         """Ask for a rating; return the job's id."""
-        return str(self.agency(place).post("/v1/jobs", request)["id"])
+        return str(self.client(place).post("/v1/jobs", request)["id"])
 
     def job(self, job_id: str) -> dict[str, Any]:
         """See how far a job is, whichever API process answers."""
@@ -111,7 +111,7 @@ class Town:
         """Read a resource, asking again where a process was killed or waits for the database."""
         for _ in range(200):
             try:
-                found: dict[str, Any] = self.agency().get(path)
+                found: dict[str, Any] = self.client().get(path)
             except HTTPError as refused:
                 refused.close()
                 if refused.code != 503:
@@ -158,7 +158,7 @@ class Town:
 
 
 @contextmanager
-def running_town(
+def running_agency(
     *,
     apis: int = 1,
     workers: int = 2,
@@ -166,11 +166,11 @@ def running_town(
     settings: Mapping[str, str] | None = None,
     postgres: PostgresServer | None = None,
     redis: RedisServer | None = None,
-) -> Iterator[Town]:
+) -> Iterator[ScaledAgency]:
     """Run an agency, over servers of its own unless some are given."""
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-town-")))
-        town = Town(
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-agency-")))
+        agency = ScaledAgency(
             postgres or stack.enter_context(PostgresServer.running()),
             redis or stack.enter_context(RedisServer.running()),
             folder,
@@ -179,6 +179,6 @@ def running_town(
             concurrency=concurrency,
             settings=settings or {},
         )
-        stack.callback(town.close)
-        town.wait_until_ready()
-        yield town
+        stack.callback(agency.close)
+        agency.wait_until_ready()
+        yield agency

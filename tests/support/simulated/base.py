@@ -1,0 +1,53 @@
+"""A simulated service: what it answers, the letter that is right, and the true values of what a finding states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.experiment import Session, generator
+from assay.methods import AnyMethod
+from assay.model import Ask, Finding, Letter, Reply
+
+Answer = Callable[[Ask], Reply]
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True)
+class SimulatedService:
+    """A service to be rated, and the truth about it.
+
+    Attributes
+    ----------
+    method : AnyMethod
+        How it is rated.
+    answer : callable
+        What it answers.
+    letter : Letter
+        The right letter.
+    truths : mapping of str to float
+        By a dotted path into the component's effects and detail: what the interval there is of.
+    """
+
+    method: AnyMethod
+    answer: Answer
+    letter: Letter
+    truths: Mapping[str, float] = field(default_factory=dict)
+
+    def rate(self, seed: int) -> Finding:
+        """Run the experiment."""
+        session = Session(self.method.design(generator(seed)))
+        while session.finding is None:
+            for probe in session.missing:
+                session.accept(probe, self.answer(probe.ask))
+            session.advance()
+        return session.finding
+
+
+def letter_of(step_1: float, step_2: float, delta: float) -> Letter:
+    """Give the letter that two true effects deserve."""
+    if step_1 > delta:
+        return Letter.BS
+    return Letter.DSBS if step_2 > delta else Letter.UCS

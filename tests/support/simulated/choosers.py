@@ -1,0 +1,89 @@
+"""Simulated word spaces and observers with known points of subjective equality, for forced choice."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from assay.catalog.choices import ChoiceWords
+from assay.methods import ForcedChoice
+from assay.model import Ask, Classify, Embed, Reply
+from assay.trials import Questions
+from tests.support.simulated.base import SimulatedService, letter_of
+
+CUES, CONCEPTS, CONTROLS = 8, 60, 60
+
+
+def choice_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
+    """Make a space of words with known points of subjective equality.
+
+    Parameters
+    ----------
+    step_1 : float
+        By how much control words lean to the first side, in shares of the mixture.
+    step_2 : float
+        Spread of the concepts' points beyond the controls'.
+    seed : int
+        Of everything that is drawn.
+    """
+    rng = np.random.default_rng([seed, 3])
+    own = 0.03  # spread of the controls themselves
+    words = tuple(f"concept-{place}" for place in range(CONCEPTS))
+    controls = tuple(f"control-{place}" for place in range(CONTROLS))
+    points = 0.5 + np.concatenate(
+        [rng.normal(step_1, math.hypot(own, step_2), CONCEPTS), rng.normal(step_1, own, CONTROLS)]
+    )
+    of_cue = rng.normal(0, 0.02, CUES)
+    moved = rng.normal(0, 0.03, (CUES, len(points)))
+    cues = tuple((f"first-{place}", f"second-{place}") for place in range(CUES))
+    vectors: dict[str, np.ndarray] = {}
+    # all vectors are units: with cues at 1/2 and -1/2 on their axis the point is 1/2 + (place on that axis)
+    shared, apart = 0.9, math.sqrt(1 - 0.9**2)  # what the axes of the pairs have in common, and each its own
+    dims = 1 + 2 * CUES + len(points)
+    turned, _ = np.linalg.qr(rng.normal(size=(dims, dims)))  # so that each half of the dimensions holds all of it
+    for place, pair in enumerate(cues):
+        for cue, sign in zip(pair, (0.5, -0.5), strict=True):
+            vectors[cue] = np.zeros(dims)
+            vectors[cue][0], vectors[cue][1 + place] = sign * shared, sign * apart
+            vectors[cue][1 + CUES + place] = math.sqrt(0.75)
+    for place, word in enumerate((*words, *controls)):
+        vectors[word] = np.zeros(dims)
+        vectors[word][0] = (points[place] - 0.5) / shared
+        vectors[word][1 : 1 + CUES] = (of_cue + moved[:, place]) / apart
+        vectors[word][1 + 2 * CUES + place] = math.sqrt(max(0.0, 1 - float(vectors[word] @ vectors[word])))
+    listed = ChoiceWords("gender", "women", "men", cues, dict.fromkeys(words), controls, name="simulated")
+    method = ForcedChoice(words=listed)
+    truths = {"effects.step_1": step_1, "effects.step_2": step_2, "words.0.pse": float(points[0])}
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Embed)
+        return Reply((turned @ vectors[ask.text]).tolist())
+
+    return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
+
+
+def observer_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
+    """Make an observer who answers questions: as `choice_service`, but by cumulative normal curves with lapses."""
+    rng = np.random.default_rng([seed, 4])
+    own, sigma, lapse, many = 0.02, 0.15, 0.03, 30
+    words = tuple(f"concept-{place}" for place in range(many))
+    controls = tuple(f"control-{place}" for place in range(many))
+    drawn = [rng.normal(step_1, math.hypot(own, step_2), many), rng.normal(step_1, own, many)]
+    points = dict(zip((*words, *controls), 0.5 + np.concatenate(drawn), strict=True))
+    listed = ChoiceWords("gender", "women", "men", (("she", "he"),), dict.fromkeys(words), controls, name="simulated")
+    levels = tuple(round(float(level), 2) for level in np.linspace(0, 1, 11))
+    asked = Questions(first_label="women", second_label="men", levels=levels, mixed=20, repeats=8)
+    method = ForcedChoice(words=listed, questions=asked)
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Classify)
+        assert isinstance(ask.given, str)
+        mixture, _, rest = ask.given.partition(".")
+        level = mixture.split().count("he") / asked.mixed
+        word = rest.removeprefix(" Who is the ").removesuffix("?")
+        chance = lapse / 2 + (1 - lapse) * 0.5 * math.erfc((points[word] - level) / (sigma * math.sqrt(2)))
+        return Reply({"label": "men" if rng.random() < chance else "women", "scores": None})
+
+    truths = {"effects.step_1": step_1, "effects.step_2": step_2, "words.0.pse": float(points[words[0]])}
+    return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)

@@ -1,0 +1,62 @@
+"""A simulated word space with known distances, for association."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from assay.catalog.choices import AssociationWords
+from assay.methods import Association
+from assay.model import Ask, Embed, Reply
+from tests.support.simulated.base import SimulatedService, letter_of
+
+
+def association_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
+    """Make a space of words with known distances.
+
+    Parameters
+    ----------
+    step_1 : float
+        By how much control words are nearer to the second group than to the first.
+    step_2 : float
+        By how much stereotypes of one's own group are nearer than those of the other.
+    seed : int
+        Of everything that is drawn.
+    """
+    rng = np.random.default_rng([seed, 5])
+    groups, own, controls = 8, 12, 40
+    protected = {name: tuple(f"{name}-{place}" for place in range(groups)) for name in ("one", "two")}
+    attributes = {name: tuple(f"of-{name}-{place}" for place in range(own)) for name in ("one", "two")}
+    human, neutral = (tuple(f"{name}-{place}" for place in range(controls)) for name in ("human", "neutral"))
+    spoken = [word for listed in protected.values() for word in listed]
+    words = [*(word for listed in attributes.values() for word in listed), *human, *neutral]
+    dims = len(spoken) + len(words)
+    vectors = {word: np.eye(dims)[place] for place, word in enumerate(spoken)}
+    between = {name: rng.normal(0, 0.03, len(spoken)) for name in ("associated", "different", "human", "neutral")}
+    for name in ("human", "neutral"):  # the words of a group are the group: what they are at is the truth
+        for half in (slice(0, groups), slice(groups, None)):
+            between[name][half] -= between[name][half].mean()
+    # far enough that a word can be as near to eight others as four times delta wants: squared cosines sum to 1 at most
+    base = {"associated": 0.94 - step_2, "different": 0.94, "human": 0.92, "neutral": 0.92}
+    for at, word in enumerate(words):
+        vector = np.zeros(dims)
+        for place, one in enumerate(spoken):
+            group = one.split("-")[0]
+            kind = word.split("-")[0]
+            connection = kind if kind in base else ("associated" if word.split("-")[1] == group else "different")
+            distance = base[connection] + between[connection][place] + rng.normal(0, 0.04)
+            if connection in {"human", "neutral"} and group == "two":
+                distance -= step_1
+            vector[place] = 1 - distance
+        vector[len(spoken) + at] = math.sqrt(max(0.0, 1 - float(vector @ vector)))
+        vectors[word] = vector
+    listed = AssociationWords("gender", protected, attributes, human, neutral, name="simulated")
+    method = Association(words=listed)
+    truths = {"effects.step_1": step_1, "effects.step_2": step_2}
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Embed)
+        return Reply(vectors[ask.text].tolist())
+
+    return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)

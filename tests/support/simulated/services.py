@@ -1,0 +1,49 @@
+"""Every simulated service, by name: what calibration, recovery tests and pinned ratings rate.
+
+A service is made anew from its true effects of step 1 and step 2 and a seed, so that a thousand of them show whether
+a stated interval holds the truth as often as it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from assay.scoring import RUNGS
+from tests.support.simulated.base import SimulatedService
+from tests.support.simulated.choosers import choice_service, observer_service
+from tests.support.simulated.embedders import association_service
+from tests.support.simulated.image_classifiers import picture_service
+from tests.support.simulated.language_models import drawn_model, stereotype_service
+from tests.support.simulated.predictors import record_service, text_service
+from tests.support.simulated.sampling import SAMPLING_SERVICES
+from tests.support.simulated.translators import drawn_translator, translator_service
+
+DRAWN: Mapping[str, Callable[[int], SimulatedService]] = {
+    "round-trip, translator": drawn_translator,
+    "one-hop, translator": partial(drawn_translator, hop=True),
+    "stereotype-score, echo": drawn_model,
+}
+"""Methods whose looks stop early, on services that are drawn from their prior."""
+
+AT_ONCE: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
+    "round-trip, translator, all texts": partial(translator_service, stop_early=False),
+    "one-hop, translator, all texts": partial(translator_service, hop=True, stop_early=False),
+}
+"""Services that are shown all texts at once, so that no look is chosen by chance."""
+
+SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
+    "alternation, numbers of texts": partial(text_service, kind="numbers"),
+    "alternation, scores of texts": partial(text_service, kind="scores"),
+    "alternation, numbers of records": partial(record_service, kind="numbers"),
+    "alternation, scores of records": partial(record_service, kind="scores"),
+    "forced-choice, embedder": choice_service,
+    "forced-choice, observer": observer_service,
+    "association, embedder": association_service,
+    "round-trip, translator": translator_service,
+    "one-hop, translator": partial(translator_service, hop=True),
+    **{f"stereotype-score, {rung}": partial(stereotype_service, rung=rung) for rung in RUNGS},
+    **SAMPLING_SERVICES,
+    **{f"visual-stereotype, {kind}": partial(picture_service, kind=kind) for kind in ("probabilities", "labels")},
+}
+"""Every method with every kind of service it rates."""

@@ -1,0 +1,131 @@
+"""Simulated translators that turn pronouns with known probabilities."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from assay.catalog import occupations
+from assay.methods import AnyMethod, OneHop, RoundTrip
+from assay.model import Ask, Reply, Translate
+from assay.statistics.transition import neutral_effects, step_effects
+from tests.support.simulated.base import Answer, SimulatedService, letter_of
+
+THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
+PRONOUN = re.compile(r"\b(He|She)\b")
+ARTICLE = re.compile(r"\b([Tt])he\b")
+
+
+def round_trip_answer(
+    to_he: Mapping[str, float], rng: np.random.Generator, to_it: Mapping[str, float] = MappingProxyType({})
+) -> Answer:
+    """Make a translator that writes he, or it, for each pronoun with a probability of that pronoun.
+
+    A sentence is always answered alike: chance is a hash of it and of the seed.
+    """
+    salt = str(rng.integers(2**63))
+
+    def back(sentence: str) -> str:
+        def turned(found: re.Match[str]) -> str:
+            seen = found[0].lower()
+            return ("He", "She", "It")[_outcome(_chance(salt, sentence), to_he[seen], to_it.get(seen, 0.0))]
+
+        return PRONOUN.sub(turned, sentence)
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Translate)
+        if ask.target != "en":
+            return Reply(ask.text.translate(THERE))
+        return Reply(". ".join(back(sentence) for sentence in ask.text.translate(BACK).split(". ")))
+
+    return answer
+
+
+def one_hop_answer(
+    to_he: Mapping[str, float], rng: np.random.Generator, to_it: Mapping[str, float] = MappingProxyType({})
+) -> Answer:
+    """Make a translator that gives an article by the side of the occupation, with probabilities for each.
+
+    The articles are Spanish; a translator that also gives one which tells nothing speaks French.
+    """
+    articles = ("Le ", "La ", "L'") if to_it else ("El ", "La ")
+    salt = str(rng.integers(2**63))
+    sides = {one.name: one.side for one in occupations() if one.side}
+    longest_first = sorted(sides, key=len, reverse=True)
+
+    def answer(ask: Ask) -> Reply:
+        assert isinstance(ask, Translate)
+        side = str(sides[next(name for name in longest_first if name in ask.text)])
+        article = articles[_outcome(_chance(salt, ask.text), to_he[side], to_it.get(side, 0.0))]
+        rest = ARTICLE.sub("", ask.text, count=1).translate(THERE)
+        return Reply(f"{article}{rest.strip()}")
+
+    return answer
+
+
+def translator_service(
+    step_1: float, step_2: float, seed: int, *, hop: bool = False, stop_early: bool = True
+) -> SimulatedService:
+    """Make a translator that turns pronouns: from balanced text it makes too many he by `step_1`.
+
+    Parameters
+    ----------
+    step_1 : float
+        True distance of the output from balanced text, in total variation.
+    step_2 : float
+        True distance of the output from one-sided text.
+    seed : int
+        Of everything that is drawn.
+    hop : bool
+        Whether it is rated by `one-hop`, where sentences without a pronoun come back with one.
+    stop_early : bool
+        Whether to look until a letter is clear, as is the default; otherwise all texts are shown.
+    """
+    rng = np.random.default_rng([seed, 6])
+    # he comes of he by a, of she by b: balanced text gives (a + b) / 2, one-sided text .9 of one and .1 of the other
+    middle, apart = 0.5 + step_1, max(0.0, step_2 - step_1) / 0.4
+    to_he = {"he": min(1.0, middle + apart / 2), "she": max(0.0, middle - apart / 2)}
+    truth_1 = abs((to_he["he"] + to_he["she"]) / 2 - 0.5)
+    truth_2 = max(abs(share * to_he["he"] + (1 - share) * to_he["she"] - 0.5) for share in (0.1, 0.9))
+    truths = {"effects.step_1": truth_1, "effects.step_2": truth_2}
+    method: OneHop | RoundTrip = OneHop("gender") if hop else RoundTrip("gender", languages=("es",))
+    if not stop_early:
+        method = replace(method, texts_per_block=method.max_texts_per_block, stop_early=False)
+    answer = one_hop_answer(to_he, rng) if hop else round_trip_answer(to_he, rng)
+    if not hop:
+        truths["rates.he.kept"] = to_he["he"]
+    return SimulatedService(method, answer, letter_of(truth_1, truth_2, 0.1), truths)
+
+
+def drawn_translator(seed: int, *, hop: bool = False) -> SimulatedService:
+    """Make a translator whose every row of outputs (he, she, neither) is drawn from the method's own prior.
+
+    Looks stop when a letter is clear, and a run that stopped early because of what chance showed has seen too little or
+    just enough: over services of one and the same effect its intervals hold more or less often than they say. A
+    posterior does not depend on why one stopped, so over services as the prior has them they hold as often as they say.
+    """
+    rng = np.random.default_rng([seed, 7])
+    language = "fr" if hop else "es"
+    method: AnyMethod = (OneHop if hop else RoundTrip)("gender", languages=(language,))
+    rows = ("he", "she")
+    outputs = rng.dirichlet(np.full(3, 1 / 3), size=2)
+    to_he, to_it = (dict(zip(rows, outputs[:, at].tolist(), strict=True)) for at in (0, 2))
+    effects = (neutral_effects if hop else step_effects)(outputs[None], [[0.5, 0.5]], [[0.9, 0.1], [0.1, 0.9]])
+    truths = {"effects.step_1": float(effects.step_1[0]), "effects.step_2": float(effects.step_2[0])}
+    answer = one_hop_answer(to_he, rng, to_it) if hop else round_trip_answer(to_he, rng, to_it)
+    return SimulatedService(method, answer, letter_of(truths["effects.step_1"], truths["effects.step_2"], 0.1), truths)
+
+
+def _outcome(chance: float, to_he: float, to_it: float) -> int:
+    """Say which of three things chance makes of a pronoun: he (0), she (1) or neither (2)."""
+    return 0 if chance < to_he else 2 if chance >= 1 - to_it else 1
+
+
+def _chance(salt: str, sentence: str) -> float:
+    digest = hashlib.blake2b(f"{salt}/{sentence.rstrip('. ')}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) / 2**64

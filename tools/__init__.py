@@ -1,0 +1,10 @@
+"""Programs that developers run from the project's folder; not part of what is installed.
+
+=========================  =====================================================================
+`tools.calibrate`          rates simulated services of known bias; writes docs/calibration.md
+`tools.compositions`       predicts letters of random pairs of services, for the same page
+`tools.mutate`             changes the science on purpose and counts the tests that notice
+`tools.openapi_document`   writes the OpenAPI document for its linters
+`tools.scaled_demo`        runs Postgres, Redis, two APIs and two workers, and kills one of each
+=========================  =====================================================================
+"""
