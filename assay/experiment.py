@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from assay.certificate import EvidenceTree
+from assay.canonical import EvidenceTree
 from assay.errors import RecordError, RecordIncomplete
 from assay.model import AUTHORED, Ask, Finding, Kind, Observation, Probe, Reply
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.hierarchy import PRIORS, Posterior, fit_hierarchy
+from assay.statistics.bayes.hierarchy import PRIORS, Posterior, fit_hierarchy
 
 DRAWS = 4000
 REPEATS = 30

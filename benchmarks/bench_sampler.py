@@ -1,7 +1,7 @@
 """The exact sampler of a surrogate's posterior against numpyro's NUTS: ``python -m benchmarks.bench_sampler``.
 
 P1 draws inputs with the No-U-Turn Sampler. Assay's target, a normal prior times a linear logit, needs no chain:
-`assay.statistics.surrogate.sample_posterior`. Both draw here from one such posterior in 100 correlated dimensions
+`assay.statistics.bayes.surrogate.sample_posterior`. Both draw here from one such posterior in 100 correlated dimensions
 with a rare yes. The means must agree in every dimension, and the distribution along the slope by a
 Kolmogorov-Smirnov test of the chains' draws, thinned to their effective number. numpyro is no part of Assay. Where
 it is missing, Assay's own time is printed, with what to install for the comparison.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
-from assay.statistics.surrogate import NormalPrior, Surrogate, log_mean_probability, sample_posterior
+from assay.statistics.bayes.surrogate import NormalPrior, Surrogate, log_mean_probability, sample_posterior
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from assay.model import Interval
-from assay.statistics.beta_binomial import fit_shares
+from assay.statistics.bayes.beta_binomial import fit_shares
 from tests.support.simulated.stereotype_shares import Asked, Counted, by_hierarchy, count, coverage, pooled
 
 SIMULATIONS = 400

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.psychometric import fit_psychometric
+from assay.methods.forced_choice.psychometric_fit import fit_psychometric
 
 LEVELS = np.linspace(0, 1, 9)
 TRIALS = 20

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.weat import Weat, weat
+from assay.statistics.embeddings.weat import Weat, weat
 
 WORDS = 8
 DIMS = 300

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from assay.comparison import comparison_document
 from assay.errors import SpecificationError
+from assay.rating.comparison import comparison_document
 
 console = Console(highlight=False)
 

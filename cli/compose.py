@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from assay.composed import composition_document
 from assay.composition import TABLES, TableName
+from assay.composition.compatibility import check_length
+from assay.composition.document import composition_document
+from assay.composition.lookup import Part, part_of, tables_document
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import generator
-from assay.links import check_length
-from assay.looked_up import Part, part_of, tables_document
 from assay.model import Letter
 from cli.compare import read_rating
 from cli.exits import Exit

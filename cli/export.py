@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.errors import SpecificationError
-from assay.export import ExportWriter
+from assay.evidence.export import ExportWriter
+from assay.evidence.replay_order import Unrolling
 from assay.model import Observation
-from assay.unrolling import Unrolling
 from store import observations
 from store.database import Database
 from store.ratings import StoredRating

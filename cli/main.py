@@ -369,7 +369,7 @@ def protocols() -> None:
 def version() -> None:
     """Print the version of the engine and of the methodology."""
     import assay
-    from assay.verdict import METHODOLOGY_VERSION
+    from assay.rating.decision import METHODOLOGY_VERSION
 
     typer.echo(f"assay {assay.__version__}, methodology {METHODOLOGY_VERSION}")
 

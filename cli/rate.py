@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+from assay.canonical import digest_of
 from assay.catalog import attribute, construction, constructions
-from assay.certificate import digest_of
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import check_kind, fit_to, usual_method
 from assay.model import Kind

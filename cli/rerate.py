@@ -13,10 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from assay.errors import RecordError, SpecificationError, UnknownName
-from assay.export import read_export
-from assay.methodology import Methodologies, Methodology, shipped
+from assay.evidence.export import read_export
 from assay.model import Observation
-from assay.rerating import rerate
+from assay.rating.methodology import Methodologies, Methodology, shipped
+from assay.rating.rerating import rerate
 from cli.exits import Exit
 from store import migrate, rerated
 from store.database import Database

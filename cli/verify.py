@@ -17,15 +17,12 @@ from typing import Any, BinaryIO
 from rich.console import Console
 from rich.markup import escape
 
-from assay.dsse import Opened, opened
 from assay.errors import CertificateError, RecordError, SpecificationError
-from assay.export import LONGEST_LINE, Export, read_export
-from assay.jwks import read_jwks
-from assay.methodology import shipped
-from assay.model import Observation
-from assay.rerating import rerate
-from assay.statement import RATING
-from assay.verification import (
+from assay.evidence.dsse import Opened, opened
+from assay.evidence.export import LONGEST_LINE, Export, read_export
+from assay.evidence.jwks import read_jwks
+from assay.evidence.statement import RATING
+from assay.evidence.verification import (
     Check,
     check_evidence,
     check_proof,
@@ -35,6 +32,9 @@ from assay.verification import (
     check_statements,
     stated_in,
 )
+from assay.model import Observation
+from assay.rating.methodology import shipped
+from assay.rating.rerating import rerate
 from store.signing import is_signature
 from store.specification import parse_method
 

@@ -12,7 +12,7 @@ from opentelemetry.trace import TracerProvider
 from prometheus_client import CollectorRegistry
 
 import assay
-from assay.methodology import Methodologies, shipped
+from assay.rating.methodology import Methodologies, shipped
 from service import errors, openapi
 from service.bell import Bell
 from service.context import Service

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.methodology import Methodology
+from assay.rating.methodology import Methodology
 from service.schemas.domains import ReplyView
 from store import replies, rerated
 from store.ratings import StoredRating

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.composition.compatibility import MOST
 from assay.errors import SpecificationError
-from assay.links import MOST
 from service.context import Service
 from store import compositions
 from store.targets import StoredTarget, descriptor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from assay.comparison import NotComparable, comparison_document
+from assay.rating.comparison import NotComparable, comparison_document
 from service.problems import Problem
 from store.ratings import StoredRating
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.composed import MEASURED, check_chain, composition_document, matrices_of
+from assay.composition.compatibility import Incompatible
+from assay.composition.document import MEASURED, check_chain, composition_document, matrices_of
+from assay.composition.notes import note
 from assay.errors import SpecificationError
 from assay.experiment import generator
-from assay.explain.links import note
-from assay.links import Incompatible
 from assay.model import Observation
 from service.context import Service
 from service.problems import Problem

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from assay.methodology import Methodologies, shipped
+from assay.rating.methodology import Methodologies, shipped
 from service.bell import Bell
 from service.desk import TargetDesk
 from service.feed import Feed

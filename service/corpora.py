@@ -12,7 +12,7 @@ from typing import Any
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError, UnknownName
-from assay.sentences import Sentence
+from assay.methods.stereotype_score.inputs import Sentence
 from service.context import Service
 from service.errors import located
 from service.problems import Problem

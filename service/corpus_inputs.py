@@ -11,9 +11,9 @@ from assay.catalog.shipped import shipped_words
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, SpecificationError
 from assay.methods import StereotypeScore, VisualStereotype
-from assay.methods.stereotype_score import MOST_PAIRS
-from assay.methods.visual_stereotype import MOST_PICTURES
-from assay.pictures import Picture
+from assay.methods.stereotype_score.method import MOST_PAIRS
+from assay.methods.visual_stereotype.inputs import Picture
+from assay.methods.visual_stereotype.method import MOST_PICTURES
 from service.context import Service
 from service.corpora import words_of
 from service.schemas.corpora import named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.certificate import digest_of
+from assay.canonical import digest_of
 from service.auth import Caller
 from service.orders import Order
 from store.jobs import NewJob

@@ -1,6 +1,6 @@
 """The evidence of a rating in the order of its Merkle tree: exported whole, or one observation proved.
 
-`assay.unrolling` finds the order; what is held in memory is at most one batch of the experiment.
+`assay.evidence.replay_order` finds the order; what is held in memory is at most one batch of the experiment.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Sequence
 
 from starlette.responses import StreamingResponse
 
-from assay.certificate import canonical_json
+from assay.canonical import canonical_json
 from assay.errors import RecordIncomplete, SpecificationError
-from assay.export import MEDIA_TYPE, ExportWriter
-from assay.merkle import head as tree_head
-from assay.merkle import inclusion_proof, leaf_hash
+from assay.evidence.export import MEDIA_TYPE, ExportWriter
+from assay.evidence.merkle import head as tree_head
+from assay.evidence.merkle import inclusion_proof, leaf_hash
+from assay.evidence.replay_order import Unrolling
 from assay.model import Observation
-from assay.unrolling import Unrolling
 from service.context import Service
 from service.problems import Problem, not_found
 from service.schemas.certificates import EnvelopeView, ProofView

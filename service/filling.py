@@ -17,8 +17,8 @@ from assay.catalog.shipped import specifications as shipped
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import generator
 from assay.methods import Alternation, AnyMethod, Association, ForcedChoice, StereotypeScore, VisualStereotype
+from assay.methods.forced_choice.choice_trials import Trials
 from assay.model import Kind
-from assay.trials import Trials
 from service.context import Service
 from service.corpus_inputs import with_pictures, with_sentences
 from service.errors import located

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.catalog import attributes
-from assay.declaration import refuse_repeats
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, every_method, method_name
+from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Kind
 from service.auth import Caller
 from service.called import OrderedTarget, resolve_target

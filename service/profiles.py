@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from assay.difference import CONFIDENCE
-from assay.profile import RatedCell, worst_of
+from assay.rating.difference import CONFIDENCE
+from assay.rating.profile import RatedCell, worst_of
 from service.schemas.suites import CellView, Progress, RowView, SuiteLine, SuiteView, WorstView
 from service.schemas.values import instant, maybe_instant
 from service.suites import Shown

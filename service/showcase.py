@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from prometheus_client import CollectorRegistry, Counter
 
 from assay.reports import Embed, Shown
-from assay.reports.shown import face
+from assay.reports.embeds.public_view import face
 from service.freshness import caching
 from service.moments import Moments
 from store.published import Seen

@@ -28,7 +28,7 @@ from store.formats.trials import read_trials
 from store.uploads import NewUpload, StoredUpload
 
 MOST_ROWS_OF_A_JOB = 20_000
-"""Rows a job may carry (`assay.cases.RecordProfiles`)."""
+"""Rows a job may carry (`assay.methods.shared.profiles.RecordProfiles`)."""
 
 UPLOADED = "uploaded"
 """The protocol of targets whose vectors are an upload (`workers.targets.uploaded`, which is not known here)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay.composition.compatibility import MOST
 from assay.errors import SpecificationError
-from assay.links import MOST
 from assay.model import Kind
 from service.chains import CHAIN, with_links
 from service.context import Service

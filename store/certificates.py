@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from assay.certificate import canonical_json
-from assay.dsse import envelope
-from assay.statement import PAYLOAD_TYPE, RATING, TEST_RESULT, rating_statement, result_statement
+from assay.canonical import canonical_json
+from assay.evidence.dsse import envelope
+from assay.evidence.statement import PAYLOAD_TYPE, RATING, TEST_RESULT, rating_statement, result_statement
 from store import signing
 from store.agency import certificates
 from store.clock import read_clock

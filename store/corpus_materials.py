@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.pictures import Picture
-from assay.sentences import Sentence, read
+from assay.methods.stereotype_score.inputs import Sentence, read
+from assay.methods.visual_stereotype.inputs import Picture
 from store.corpus_items import NewItem, StoredItem
 
 AUTHORED, DRAWN = "written", "drawn"
@@ -32,7 +32,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str,
     Returns
     -------
     NewItem or str
-        A reason of `assay.sentences.check` where the sentence breaks the rules.
+        A reason of `assay.methods.stereotype_score.inputs.check` where the sentence breaks the rules.
     """
     pair = read(sentence, words)
     if isinstance(pair, str):

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
-from assay.certificate import digest_of
-from assay.sentences import Sentence, read
+from assay.methods.stereotype_score.inputs import Sentence, read
 from store import specifications
 from store.corpora import Rules
 from store.corpus_items import MOST_ITEMS, StoredItem, of_the_same_rules, text_digest

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, or_, select
 
-from assay.difference import Difference, difference
+from assay.rating.difference import Difference, difference
 from store.clock import iso, now_ms
 from store.outbox import announce
 from store.ratings import StoredRating

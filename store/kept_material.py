@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from assay.drawing import draw_prompt
 from assay.methods import AnyMethod, StereotypeScore, VisualStereotype
-from assay.methods.stereotype_score import MOST_PAIRS
-from assay.methods.visual_stereotype import MOST_PICTURES
+from assay.methods.stereotype_score.method import MOST_PAIRS
+from assay.methods.visual_stereotype.image_generation import draw_prompt
+from assay.methods.visual_stereotype.method import MOST_PICTURES
 from store.corpus_items import MOST_ITEMS, StoredItem, drawn_for
 from store.corpus_materials import as_picture, as_sentence
 from store.corpus_rules import lacking, own_sentences

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, insert, select, tuple_
 
-from assay.certificate import canonical_json
-from assay.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
+from assay.canonical import canonical_json
+from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
 from store.agency import log_entries, log_nodes
 from store.clock import iso, read_clock
 from store.errors import BeyondTheLog

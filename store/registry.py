@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from assay.certificate import rating_digest
+from assay.canonical import rating_digest
 from store import log
 from store.clock import iso, read_clock
 from store.errors import AlreadyWithdrawn, PublishedForGood

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.certificate import digest_of, target_digest
+from assay.canonical import digest_of, target_digest
 
 
 def request_digest(

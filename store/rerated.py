@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Connection, and_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from assay.methodology import Methodology
 from assay.model import Observation
-from assay.rerating import rerate
+from assay.rating.methodology import Methodology
+from assay.rating.rerating import rerate
 from store import observations
 from store.agency import rerated
 from store.clock import read_clock

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
-from assay.jwks import decode, encode, jwk, thumbprint
+from assay.evidence.jwks import decode, encode, jwk, thumbprint
 from store.agency import signing_keys
 from store.clock import iso, now_ms
 from store.errors import SecretLost

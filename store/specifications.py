@@ -11,9 +11,9 @@ from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from assay.canonical import digest_of
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.specification import WORDS, AnyWords, Specification
-from assay.certificate import digest_of
 from assay.errors import SpecificationError
 from store.clock import now_ms
 from store.errors import NameTaken, StoreUnavailable

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from assay.model import Component, Interval
-from assay.verdict import METHODOLOGY_VERSION
+from assay.rating.decision import METHODOLOGY_VERSION
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.services import AT_ONCE, DRAWN, SERVICES
 from tools.compositions import measure_pairs, section

@@ -1,7 +1,7 @@
 """Random pairs of services, to see whether a composite's letter is predicted as well as it would be measured.
 
 Each service is a transition matrix. Both are measured with so many inputs a row, and the composite's letter is
-predicted (`assay.composite`); beside it the composite itself is measured with as many inputs a row, which
+predicted (`assay.composition.prediction`); beside it the composite itself is measured with as many inputs a row, which
 costs as many calls of each service; and it is looked up in the tables by the measured letters. The truth is the
 letter of the product of the true matrices.
 """
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.composite import TransitionEvidence, predict
 from assay.composition import compose_chain
+from assay.composition.prediction import TransitionEvidence, predict
 from assay.model import Evidence, Letter, Probabilities
-from assay.statistics.transition import draw_transitions, step_effects
-from assay.verdict import weigh
+from assay.rating.decision import weigh
+from assay.statistics.bayes.transition import draw_transitions, step_effects
 
 ROWS, OUTPUTS = ("he", "she"), ("he", "she", "other")
 UNBIASED, BIASED = ((0.5, 0.5),), ((0.1, 0.9), (0.9, 0.1))

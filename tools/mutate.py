@@ -34,7 +34,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 MUTATED = (
     *("assay/statistics/*.py", "assay/composition/*.py", "assay/methods/*.py"),
-    "assay/verdict.py",
+    "assay/rating/decision.py",
 )
 TESTS = (
     *("tests/unit/statistics", "tests/unit/methods", "tests/unit/assay", "tests/papers"),
@@ -256,7 +256,7 @@ def check_unharmed(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping
     RuntimeError
         If a test fails on the science as it is.
     """
-    path = "assay/verdict.py"
+    path = "assay/rating/decision.py"
     source = (ROOT / path).read_text(encoding="utf-8")
     unharmed = Mutant(path, "none", {}, 0, 0, 0)
     tests = tests_of(unharmed, lines, seconds)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.drawing import Family, draw_prompt, image_of
 from assay.methods import AnyMethod, StereotypeScore, VisualStereotype
+from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.stereotype_score.sentence_generation import usable
+from assay.methods.visual_stereotype.image_generation import Family, draw_prompt, image_of
 from assay.model import Draw, Write
-from assay.sentences import Sentence
-from assay.writing import usable
 from store import corpora, corpus_items, observations
 from store.corpora import NewCorpus, StoredCorpus
 from store.corpus_items import MOST_ITEMS, NewItem

@@ -18,14 +18,14 @@ import structlog
 from opentelemetry import trace
 from structlog.contextvars import bound_contextvars
 
-from assay.certificate import target_digest
-from assay.document import rating_document
+from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import Experiment, Session, generator
 from assay.methods import AnyMethod
+from assay.methods.stereotype_score.sentence_generation import Written
 from assay.model import AUTHORED, Ask, Kind, Observation, Reason
-from assay.verdict import METHODOLOGY_VERSION, rate
-from assay.writing import Written
+from assay.rating.decision import METHODOLOGY_VERSION, rate
+from assay.rating.document import rating_document
 from store import compositions, jobs, observations, targets
 from store.database import Database
 from store.jobs import Claim, Job, LedgerEntry

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from assay.methodology import Methodologies, shipped
+from assay.rating.methodology import Methodologies, shipped
 from store.database import Database
 from store.jobs import Claim
 from store.secrets import Vault

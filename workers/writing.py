@@ -12,9 +12,9 @@ from typing import Any, cast
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
 from assay.experiment import Experiment, generator
+from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.stereotype_score.sentence_generation import Writing, Written, write_sentences
 from assay.model import Ask, Write
-from assay.sentences import Sentence
-from assay.writing import Writing, Written, write_sentences
 from store import corpora, corpus_items, runs, specifications
 from store.corpus_items import MOST_ITEMS, NewItem, StoredItem
 from store.corpus_materials import as_item, as_sentence, author_of

@@ -9,8 +9,8 @@ where letters are uncertain, so is the answer (`weighed`).
 from __future__ import annotations
 
 from assay.composition.chain import Bracketing, ChainAnswer, Entry, Step, compose_chain
+from assay.composition.letter_probabilities import ChainProbabilities, combine
 from assay.composition.tables import CORRECTED, INFERRED, TABLE_2, TABLES, Letters, TableName, compose
-from assay.composition.weighed import ChainProbabilities, combine
 
 __all__ = [
     "CORRECTED",

@@ -8,10 +8,10 @@ from functools import cache
 from itertools import product
 from typing import ClassVar
 
-from assay.aggregation import WORST_FIRST, worst_letter
 from assay.composition.tables import INFERRED, Letters, TableName, compose, entries_of
 from assay.errors import SpecificationError
 from assay.model import Letter
+from assay.rating.aggregation import WORST_FIRST, worst_letter
 
 
 @dataclass(frozen=True, slots=True)

@@ -371,7 +371,7 @@ CAUSES: Mapping[str, str] = {
     "no-picture": "no picture came back",
 }
 
-# How sentences were compared, by the rungs of `assay.scoring`.
+# How sentences were compared, by the rungs of `assay.methods.stereotype_score.collection`.
 RUNGS: Mapping[str, str] = {
     "echo": "the log-probabilities of whole sentences (echo)",
     "masked": "the pseudo-log-likelihood of the words that both share (masked)",

@@ -13,14 +13,14 @@ from typing import cast
 
 from assay.catalog.shipped import specifications
 from assay.errors import SpecificationError, UnknownName
-from assay.methods.alternation import Alternation
-from assay.methods.association import Association
-from assay.methods.forced_choice import ForcedChoice
-from assay.methods.one_hop import OneHop
-from assay.methods.round_trip import RoundTrip
-from assay.methods.stereotype_score import StereotypeScore
-from assay.methods.stimulus_sampling import StimulusSampling
-from assay.methods.visual_stereotype import VisualStereotype
+from assay.methods.alternation.method import Alternation
+from assay.methods.association.method import Association
+from assay.methods.forced_choice.method import ForcedChoice
+from assay.methods.stereotype_score.method import StereotypeScore
+from assay.methods.stimulus_sampling.method import StimulusSampling
+from assay.methods.translation.one_hop import OneHop
+from assay.methods.translation.round_trip import RoundTrip
+from assay.methods.visual_stereotype.method import VisualStereotype
 from assay.model import Kind
 
 AnyMethod = (

@@ -15,22 +15,9 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from assay.errors import UnknownName
-from assay.reports import (
-    apisjson,
-    azure,
-    backstage,
-    badge,
-    html,
-    huggingface,
-    json,
-    jsonld,
-    linkset,
-    markdown,
-    overlay,
-    shields,
-    terminal,
-)
-from assay.reports.shown import Shown
+from assay.reports import html, json, markdown, terminal
+from assay.reports.embeds import apisjson, azure, backstage, badge, huggingface, jsonld, linkset, overlay, shields
+from assay.reports.embeds.public_view import Shown
 
 __all__ = ["EMBEDS", "FORMATS", "GROUP", "Embed", "Format", "Shown", "format_named", "installed_formats", "render"]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
-from assay.statement import RATING, TEST_RESULT
+from assay.evidence.statement import RATING, TEST_RESULT
 from service.answer import Answer
 from service.auth import DEFAULT_TENANT, Admin, Caller
 from service.conditional import not_modified

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from assay.difference import difference
+from assay.rating.difference import difference
 from service.auth import PublicReader, Reader
 from service.context import Here
 from service.pagination import Page, PageQuery, link_next

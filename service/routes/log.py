@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Query, Request, Response
 
-from assay.checkpoint import Checkpoint
+from assay.evidence.checkpoint import Checkpoint
 from service.conditional import none_match, not_modified
 from service.context import Here, Service
 from service.schemas.log import (

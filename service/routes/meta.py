@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse, HTMLResponse
 
 import assay
 from assay.methods import every_method, method_name
-from assay.verdict import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
+from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from service.auth import Reader
 from service.context import Here
 from service.pagination import MAX_ROWS

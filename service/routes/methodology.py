@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Request, Response
 
-from assay.certificate import digest_of
+from assay.canonical import digest_of
 from assay.errors import UnknownName
-from assay.methodology import Methodology
-from assay.rerating import check_knows
+from assay.rating.methodology import Methodology
+from assay.rating.rerating import check_knows
 from service.auth import Writer
 from service.conditional import not_modified
 from service.context import Here, Service

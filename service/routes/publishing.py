@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from assay.difference import NotTheSameQuestion, difference
+from assay.rating.difference import NotTheSameQuestion, difference
 from service.answer import Answer
 from service.auth import Caller, PublicReader, Writer
 from service.beside import beside

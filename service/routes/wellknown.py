@@ -6,7 +6,7 @@ import hashlib
 
 from fastapi import APIRouter, Request, Response
 
-from assay.reports.linkset import MEDIA_TYPE, link, linkset
+from assay.reports.embeds.linkset import MEDIA_TYPE, link, linkset
 from service.conditional import not_modified
 from service.freshness import caching
 from service.problems import base_url

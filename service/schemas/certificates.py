@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assay.jwks import encode
+from assay.evidence.jwks import encode
 from service.schemas.values import Instant, Told, instant, maybe_instant
 from store.signing import PublicKey
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.composition.compatibility import FEWEST, MOST
 from assay.errors import SpecificationError
-from assay.links import FEWEST, MOST
 from service.schemas.values import Asked, Instant, KindName, LetterName, Told, Visibility, instant
 from store.compositions import StoredComposition
 

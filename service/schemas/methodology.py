@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from assay.methodology import Methodology
+from assay.rating.methodology import Methodology
 from service.schemas.values import Asked, Instant, LetterName, Told, instant
 from store.rerated import Rerated
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from assay.difference import Difference
 from assay.errors import SpecificationError
+from assay.rating.difference import Difference
 from service.pagination import PageQuery
 from service.schemas.ratings import Methodology, WithdrawnView
 from service.schemas.values import Asked, Instant, KindName, LetterName, Told, Visibility

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, SecretStr
 
-from assay.certificate import target_digest
+from assay.canonical import target_digest
 from service.schemas.values import Asked, Instant, KindName, Told, Url, instant
 from store.targets import StoredTarget
 
@@ -105,7 +105,7 @@ def hint(last4: str | None) -> str | None:
 
 
 def digest_of_target(descriptor: Mapping[str, Any]) -> str:
-    """Give the digest that a target's ratings carry (`assay.certificate.target_digest`)."""
+    """Give the digest that a target's ratings carry (`assay.canonical.target_digest`)."""
     return target_digest(
         {
             "kind": descriptor["kind"],

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.writing import Family
+from assay.methods.stereotype_score.sentence_generation import Family
 from service.schemas.corpora import Reference
 from service.schemas.jobs import MAX_CALLS, AnyTarget
 from service.schemas.values import MAX_SEED, Asked

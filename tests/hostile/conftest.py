@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from assay.certificate import digest_of
+from assay.canonical import digest_of
 from assay.methods import RoundTrip
 from demo.behaviours import BEHAVIOURS
 from store import jobs, observations, ratings

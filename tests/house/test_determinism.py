@@ -12,12 +12,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from assay.certificate import digest_of
-from assay.document import rating_document
+from assay.canonical import digest_of
 from assay.experiment import Session, generator, replay
 from assay.methods import METHODS, method_name
 from assay.model import Failure, Observation, Reply
-from assay.verdict import rate
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
 from store.specification import dump_method, parse_method
 from tests.support.simulated.services import SERVICES
 
@@ -113,7 +113,7 @@ def test_another_process_with_other_hashes_of_strings_gives_the_same_ratings():
     program = (
         "import json, sys; sys.path.insert(0, 'tests/house')\n"
         "from test_determinism import SERVICES, run\n"
-        "from assay.certificate import digest_of\n"
+        "from assay.canonical import digest_of\n"
         "print(json.dumps({name: digest_of(run(name)[1]) for name in SERVICES}))\n"
     )
     ran = subprocess.run(

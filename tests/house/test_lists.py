@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from assay.catalog import attribute, attributes, construction, constructions
-from assay.methodology import shipped as methodologies
 from assay.methods import METHODS, method_name
+from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
+from assay.rating.methodology import shipped as methodologies
 from assay.reports import FORMATS
-from assay.verdict import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from demo.behaviours import BEHAVIOURS
 from store.settings import Settings
 from workers.targets import protocols

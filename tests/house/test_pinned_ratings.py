@@ -19,7 +19,7 @@ import pytest
 
 from assay.methods import METHODS, method_name
 from assay.model import Component, Interval
-from assay.verdict import METHODOLOGY_VERSION, rate
+from assay.rating.decision import METHODOLOGY_VERSION, rate
 from tests.support.simulated.services import SERVICES
 
 PINS = Path(__file__).with_name("pinned_ratings.json")

@@ -17,7 +17,7 @@ def loaded_by(code: str) -> set[str]:
 
 
 def test_importing_the_science_loads_nothing_heavy():
-    assert not loaded_by("import assay, assay.methods, assay.verdict, assay.experiment").intersection(HEAVY)
+    assert not loaded_by("import assay, assay.methods, assay.rating.decision, assay.experiment").intersection(HEAVY)
 
 
 def test_showing_help_loads_neither_the_science_nor_the_service():

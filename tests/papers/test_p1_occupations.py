@@ -16,7 +16,7 @@ import pytest
 from assay.experiment import run
 from assay.methods import ForcedChoice
 from assay.model import Failure, Letter, Reply
-from assay.statistics.two_afc import indifference_points
+from assay.statistics.embeddings.two_afc import indifference_points
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 VECTORS = SHARED / "data" / "embeddings" / "gnews_wefe_13013x300.npz"

@@ -21,10 +21,10 @@ from assay.catalog.profiles import contents
 from assay.catalog.shipped import shipped_words
 from assay.experiment import run
 from assay.methods import StimulusSampling
+from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.model import Reply
-from assay.statistics.projection import principal_components
-from assay.statistics.surrogate import NormalPrior, fit_surrogate, sample_posterior
-from assay.stimuli import VectorStimuli
+from assay.statistics.bayes.surrogate import NormalPrior, fit_surrogate, sample_posterior
+from assay.statistics.embeddings.projection import principal_components
 
 VECTORS = Path(__file__).resolve().parents[3] / "shared" / "data" / "embeddings" / "gnews_wefe_13013x300.npz"
 pytestmark = pytest.mark.skipif(not VECTORS.exists(), reason="the shared word vectors are not beside the project")

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.statistics.comparison import compare
-from assay.statistics.hierarchy import fit_hierarchy
-from assay.statistics.intervals import equal_tailed
-from assay.statistics.predictive import predictive_check
+from assay.statistics.bayes.hierarchy import fit_hierarchy
+from assay.statistics.bayes.predictive_check import predictive_check
+from assay.statistics.embeddings.posterior_comparison import compare
+from assay.statistics.intervals.credible import equal_tailed
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 TABLES = SHARED / "data" / "bayes_tables"

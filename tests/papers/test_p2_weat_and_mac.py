@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.statistics.embedding_bias import mean_average_cosine
-from assay.statistics.null_check import null_check
-from assay.statistics.weat import weat_of_associations
+from assay.statistics.embeddings.embedding_bias import mean_average_cosine
+from assay.statistics.embeddings.weat import weat_of_associations
+from assay.statistics.embeddings.weat_null import null_check
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 RELIGION = SHARED / "data" / "bayes_tables" / "religion_group_reddit_dataset.csv.gz"

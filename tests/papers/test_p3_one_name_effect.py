@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.cases import TextProfiles
 from assay.experiment import run
 from assay.methods import Alternation
+from assay.methods.shared.profiles import TextProfiles
 from assay.model import Finding, Letter, Reply
-from assay.statistics.paired import sign_flip_test
-from assay.verdict import rate
+from assay.rating.decision import rate
+from assay.statistics.hypothesis_tests.paired import sign_flip_test
 from demo.predictors import TextScorer
 from demo.real import load
 

@@ -14,8 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.statistics.gaussian import Fold, gaussian_kl, gaussian_kl_interval, kl_by_fold, kl_of_folds
-from assay.statistics.paired import sign_flip_test
+from assay.methods.alternation.gaussian_divergence import (
+    Fold,
+    gaussian_kl,
+    gaussian_kl_interval,
+    kl_by_fold,
+    kl_of_folds,
+)
+from assay.statistics.hypothesis_tests.paired import sign_flip_test
 
 CENSUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "kdd_census"
 

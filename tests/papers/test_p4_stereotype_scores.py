@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.statistics.beta_binomial import SharesPosterior
-from assay.statistics.intervals import effect_interval
-from assay.statistics.stereotype import StereotypeScore, fit_terms, prefer, score_choices
+from assay.statistics.bayes.beta_binomial import SharesPosterior
+from assay.statistics.bayes.stereotype_terms import StereotypeScore, fit_terms, prefer, score_choices
+from assay.statistics.intervals.credible import effect_interval
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 PAIRS = SHARED / "data" / "biastestgpt" / "pairs"

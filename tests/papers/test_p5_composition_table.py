@@ -13,7 +13,7 @@ import pytest
 
 from assay.composition import TABLES, compose
 from assay.model import Letter
-from assay.statistics.transition import step_effects
+from assay.statistics.bayes.transition import step_effects
 from tools.compositions import (
     BIASED,
     DELTA,

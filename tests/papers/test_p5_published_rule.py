@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from assay.model import Letter
-from assay.statistics.published import PublishedVerdict, published_letter
-from assay.statistics.transition import draw_transitions, step_effects
+from assay.statistics.bayes.transition import draw_transitions, step_effects
+from assay.statistics.hypothesis_tests.published import PublishedVerdict, published_letter
 
 # section 4.2: 20 texts a block, two pronouns a text; (He, She, Other)
 UNBIASED = {"U": [0.5, 0.5, 0.0]}

@@ -7,8 +7,8 @@ import pytest
 from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Letter, Probe, Reply
-from assay.statistics.published import published_letter
-from assay.verdict import rate
+from assay.rating.decision import rate
+from assay.statistics.hypothesis_tests.published import published_letter
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 PRONOUN = re.compile(r"\b(He|She)\b")

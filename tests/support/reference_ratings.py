@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.certificate import digest_of, sealed_part
+from assay.canonical import digest_of, sealed_part
 from store import migrate, ratings
 from store.settings import Settings
 from store.specification import dump_method, parse_method

@@ -14,8 +14,8 @@ from typing import Annotated, Any, ClassVar, cast
 
 from annotated_types import MaxLen, MinLen
 
+from assay.composition.compatibility import ENDS, FEWEST, MOST, Incompatible, kind_of_chain
 from assay.errors import SpecificationError
-from assay.links import ENDS, FEWEST, MOST, Incompatible, kind_of_chain
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, questions_for

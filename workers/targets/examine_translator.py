@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from assay.methods.translation.reading import untranslated
 from assay.model import Failure, Translate
-from assay.translation import untranslated
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.capability import HOPELESS, MEND_ARRAYS, PATIENCE, Calls, Capability, TargetUnfit, unfit

@@ -8,8 +8,8 @@ import numpy as np
 
 from assay.catalog.choices import ChoiceWords
 from assay.methods import ForcedChoice
+from assay.methods.forced_choice.choice_trials import Questions
 from assay.model import Ask, Classify, Embed, Reply
-from assay.trials import Questions
 from tests.support.simulated.base import SimulatedService, letter_of
 
 CUES, CONCEPTS, CONTROLS = 8, 60, 60

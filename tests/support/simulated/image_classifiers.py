@@ -18,8 +18,8 @@ from scipy.special import expit, roots_hermitenorm
 
 from assay.catalog.stereotypes import VisualWords
 from assay.methods import VisualStereotype
+from assay.methods.visual_stereotype.inputs import Picture
 from assay.model import Ask, Look, Reply
-from assay.pictures import Picture
 from tests.support.simulated.base import SimulatedService, letter_of
 
 NEUTRAL, TIED, PICTURES = 40, 20, 40

@@ -17,9 +17,9 @@ from scipy.special import expit, logit, roots_hermitenorm
 
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.methods import StereotypeScore
+from assay.methods.stereotype_score.collection import Rung
+from assay.methods.stereotype_score.inputs import Pair, Sentence, read
 from assay.model import Ask, Choose, Fill, Reply, Score
-from assay.scoring import Rung
-from assay.sentences import Pair, Sentence, read
 from tests.support.simulated.base import SimulatedService, letter_of
 
 Rng = np.random.Generator

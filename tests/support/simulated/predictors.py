@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.cases import Case, RecordProfiles, TextProfiles, text_cases
 from assay.experiment import generator
 from assay.methods import Alternation
+from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, text_cases
 from assay.model import Ask, Classify, Regress, Reply
 from tests.support.simulated.base import Answer, SimulatedService, letter_of
 

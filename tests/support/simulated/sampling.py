@@ -16,12 +16,12 @@ from functools import partial
 
 import numpy as np
 
-from assay.cases import text_cases
 from assay.experiment import generator
 from assay.methods import StimulusSampling
+from assay.methods.shared.profiles import text_cases
+from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.model import Ask, Classify, Reply
-from assay.statistics.sampling_effects import deviations_of, tied_distance, tied_priors, unbiased_prior
-from assay.stimuli import VectorStimuli
+from assay.statistics.intervals.sampling_effects import deviations_of, tied_distance, tied_priors, unbiased_prior
 from tests.support.simulated.base import SimulatedService, letter_of
 
 BASE = 0.1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from assay.scoring import RUNGS
+from assay.methods.stereotype_score.collection import RUNGS
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.choosers import choice_service, observer_service
 from tests.support.simulated.embedders import association_service

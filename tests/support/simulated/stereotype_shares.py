@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.methods.shared.stereotype_effects import stereotype_effects
+from assay.methods.visual_stereotype.label_scores import fit_images
 from assay.model import Evidence, Interval, Letter
-from assay.statistics.beta_binomial import SharesPosterior, fit_shares
-from assay.statistics.intervals import interval_of
-from assay.statistics.proportions import wilson
-from assay.statistics.stereotype_effects import stereotype_effects
-from assay.statistics.visual_stereotype import fit_images
-from assay.verdict import weigh
+from assay.rating.decision import weigh
+from assay.statistics.bayes.beta_binomial import SharesPosterior, fit_shares
+from assay.statistics.intervals.credible import interval_of
+from assay.statistics.intervals.proportions import wilson
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

@@ -13,7 +13,7 @@ import numpy as np
 from assay.catalog import occupations
 from assay.methods import AnyMethod, OneHop, RoundTrip
 from assay.model import Ask, Reply, Translate
-from assay.statistics.transition import neutral_effects, step_effects
+from assay.statistics.bayes.transition import neutral_effects, step_effects
 from tests.support.simulated.base import Answer, SimulatedService, letter_of
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")

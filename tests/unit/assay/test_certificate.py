@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.certificate import EvidenceTree, canonical_json, target_digest
+from assay.canonical import EvidenceTree, canonical_json, target_digest
 
 
 def merkle(leaves: list[bytes]) -> bytes:

@@ -11,15 +11,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.composite import TransitionEvidence, line_up, predict, predict_chain, read_evidence, with_contents
-from assay.document import rating_document
+from assay.composition.prediction import (
+    TransitionEvidence,
+    line_up,
+    predict,
+    predict_chain,
+    read_evidence,
+    with_contents,
+)
 from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import Session, generator
 from assay.methods import RoundTrip
 from assay.model import Ask, Letter, Observation, Probe, Reply, Translate
-from assay.statistics.concordance import draw_excess_concordance
-from assay.statistics.transition import draw_transitions
-from assay.verdict import rate
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
+from assay.statistics.bayes.transition import draw_transitions
+from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
 from tests.support.simulated.translators import round_trip_answer
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.composition import TABLES, combine, compose_chain
-from assay.composition.weighed import ALIKE
+from assay.composition.letter_probabilities import ALIKE
 from assay.errors import BadDistribution, SpecificationError, UnknownName
 from assay.model import Letter, Probabilities
 

@@ -7,9 +7,9 @@ import pytest
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds
 from assay.experiment import BUDGET, generator
+from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.stereotype_score.sentence_generation import PROMPTS, Writing, write_prompt, write_sentences
 from assay.model import Failure, Reply
-from assay.sentences import Sentence
-from assay.writing import PROMPTS, Writing, write_prompt, write_sentences
 
 WORDS = StereotypeWords(
     "gender",

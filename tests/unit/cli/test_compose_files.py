@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from assay.composition.compatibility import Incompatible
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from assay.links import Incompatible
 from cli.compose import compose_named
 from cli.exits import Exit
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.document import rating_document
 from assay.errors import CertificateError, SpecificationError, UnknownName
+from assay.evidence.export import ExportWriter
 from assay.experiment import Session, generator
-from assay.export import ExportWriter
-from assay.methodology import Methodologies, shipped
 from assay.methods import RoundTrip
 from assay.model import Reply
-from assay.verdict import rate
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
+from assay.rating.methodology import Methodologies, shipped
 from cli.rerate import rerate_database, rerate_export
 from store import jobs, ratings, rerated
 from store.database import Database

@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from assay.jwks import read_jwks
+from assay.evidence.jwks import read_jwks
 from cli import signing
 from store.settings import Settings
 

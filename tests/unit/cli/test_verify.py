@@ -9,19 +9,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.certificate import canonical_json, target_digest
-from assay.document import rating_document
-from assay.dsse import envelope
+from assay.canonical import canonical_json, target_digest
 from assay.errors import AssayError, CertificateError, SpecificationError
+from assay.evidence.dsse import envelope
+from assay.evidence.export import ExportWriter, line
+from assay.evidence.jwks import jwk, thumbprint
+from assay.evidence.merkle import inclusion_proof, leaf_hash
+from assay.evidence.statement import PAYLOAD_TYPE, rating_statement, statements
+from assay.evidence.verification import _rounding
 from assay.experiment import Session, generator
-from assay.export import ExportWriter, line
-from assay.jwks import jwk, thumbprint
-from assay.merkle import inclusion_proof, leaf_hash
-from assay.methods.round_trip import RoundTrip
+from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Reply
-from assay.statement import PAYLOAD_TYPE, rating_statement, statements
-from assay.verdict import rate
-from assay.verification import _rounding
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
 from cli.exits import Exit, as_one_line
 from cli.verify import verify_file
 from store.specification import dump_method

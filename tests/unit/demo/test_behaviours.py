@@ -12,7 +12,7 @@ from assay.errors import UnknownName
 from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Letter, Probe, Reply
-from assay.verdict import rate
+from assay.rating.decision import rate
 from demo.behaviours import BEHAVIOURS, behaviour, sides
 
 GENDER = attribute("gender")

@@ -8,9 +8,9 @@ import pytest
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.experiment import generator
+from assay.methods.stereotype_score.inputs import Sentence, check, sort, template_sentences
+from assay.methods.stereotype_score.sentence_generation import PROMPTS, write_prompt
 from assay.model import Kind
-from assay.sentences import Sentence, check, sort, template_sentences
-from assay.writing import PROMPTS, write_prompt
 from demo.known import FAMILIES, HELPERS, predictor
 from demo.language import REFUSAL, UNFIT, fill, preference, tokens, total
 from demo.language_interfaces import MASK, MOST_PROMPTS

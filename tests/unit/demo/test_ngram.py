@@ -15,10 +15,10 @@ import pytest
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.experiment import generator
-from assay.methods.stereotype_score import StereotypeScore
+from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.stereotype_score.method import StereotypeScore
 from assay.model import Finding, Reply
-from assay.sentences import Sentence
-from assay.statistics.stereotype import fit_terms, prefer, score_choices
+from assay.statistics.bayes.stereotype_terms import fit_terms, prefer, score_choices
 from demo.language import LanguageModel
 from demo.real import ngram, texts
 from demo.real.arpa import Arpa, NotArpa

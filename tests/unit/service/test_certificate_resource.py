@@ -8,13 +8,13 @@ import json
 import numpy as np
 import pytest
 
-from assay.certificate import target_digest
-from assay.document import rating_document
-from assay.dsse import opened, signer_of
+from assay.canonical import target_digest
+from assay.evidence.dsse import opened, signer_of
+from assay.evidence.jwks import read_jwks
 from assay.experiment import Session, generator
-from assay.jwks import read_jwks
 from assay.model import Reply
-from assay.verdict import rate
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
 from cli.verify import verify_file
 from store import jobs
 from store.jobs import LedgerEntry

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import event
 
-from assay.methodology import Methodologies, shipped
+from assay.rating.methodology import Methodologies, shipped
 from service.app import create_app
 from service.beside import beside
 from store import ratings, rerated

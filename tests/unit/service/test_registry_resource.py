@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from assay import merkle
-from assay.certificate import canonical_json, rating_digest
-from assay.checkpoint import open_checkpoint
+from assay.canonical import canonical_json, rating_digest
+from assay.evidence import merkle
+from assay.evidence.checkpoint import open_checkpoint
 from store import signing
 
 pytestmark = pytest.mark.anyio

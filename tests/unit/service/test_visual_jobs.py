@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from sqlalchemy import update
 
-from assay.drawing import draw_prompt
+from assay.methods.visual_stereotype.image_generation import draw_prompt
 from service.examples import SPECIFICATIONS
 from store import corpus_items
 from store.corpora_schema import corpus_items as corpus_items_table

@@ -6,9 +6,9 @@ import threading
 import pytest
 from sqlalchemy import func, select
 
-from assay.certificate import target_digest
-from assay.dsse import opened, signer_of
-from assay.statement import RATING, TEST_RESULT
+from assay.canonical import target_digest
+from assay.evidence.dsse import opened, signer_of
+from assay.evidence.statement import RATING, TEST_RESULT
 from store import certificates, ratings, signing
 from store.agency import certificates as table
 from store.secrets import Vault

@@ -7,8 +7,8 @@ import threading
 import pytest
 from sqlalchemy import event, select
 
-from assay import merkle
-from assay.certificate import canonical_json
+from assay.canonical import canonical_json
+from assay.evidence import merkle
 from store import log
 from store.agency import log_nodes
 from store.errors import BeyondTheLog

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from assay import merkle
-from assay.certificate import rating_digest
+from assay.canonical import rating_digest
+from assay.evidence import merkle
 from store import census, log, outbox, ratings, registry, timeline
 from store.database import AsyncDatabase
 from store.errors import AlreadyWithdrawn, LeaseLost, PublishedForGood

@@ -92,7 +92,7 @@ def test_a_retired_key_signs_nothing_new_and_is_still_published(database, vault)
 def test_nothing_of_the_private_key_is_kept_in_plain_sight(database, vault):
     from sqlalchemy import select
 
-    from assay.jwks import encode
+    from assay.evidence.jwks import encode
     from store.agency import signing_keys
 
     with database.write() as c:

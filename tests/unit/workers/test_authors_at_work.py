@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
+from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
-from assay.certificate import digest_of
 from assay.methods import StereotypeScore
-from assay.writing import Writing
+from assay.methods.stereotype_score.sentence_generation import Writing
 from store import corpora, corpus_items, jobs, specifications, targets
 from store.corpora import NewCorpus, Rules, StoredCorpus
 from store.corpus_items import NewItem

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from assay.certificate import digest_of
+from assay.canonical import digest_of
 from assay.model import Draw, Failure, Kind, Look, Reply
 from store import images
 from store.database import Database

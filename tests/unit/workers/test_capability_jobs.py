@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from assay.cases import TextProfiles
-from assay.certificate import digest_of
+from assay.canonical import digest_of
 from assay.methods import Alternation, ForcedChoice, fit_to
+from assay.methods.forced_choice.choice_trials import Trials
+from assay.methods.shared.profiles import TextProfiles
 from assay.model import Kind
-from assay.trials import Trials
 from store import ratings
 from store.database import Database
 from store.jobs import Job

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from assay.canonical import digest_of
 from assay.catalog.stereotypes import VisualWords
-from assay.certificate import digest_of
-from assay.drawing import Drawing, draw_prompt
 from assay.methods import VisualStereotype
+from assay.methods.visual_stereotype.image_generation import Drawing, draw_prompt
 from assay.model import Draw
 from demo.server import DemoServer
 from store import corpora, corpus_items, images, jobs, observations, ratings

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from assay.methodology import Methodologies, shipped
 from assay.methods import RoundTrip
+from assay.rating.methodology import Methodologies, shipped
 from demo.server import DemoServer
 from store import observations, ratings, rerated
 from store.database import Database

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.certificate import digest_of
+from assay.canonical import digest_of
 from assay.methods import RoundTrip
 from demo.server import DemoServer
 from store import jobs, observations, ratings

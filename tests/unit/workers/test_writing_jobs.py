@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
-from assay.certificate import digest_of
 from assay.methods import StereotypeScore
-from assay.sentences import Sentence
-from assay.writing import Writing
+from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.stereotype_score.sentence_generation import Writing
 from demo.server import DemoServer
 from store import corpora, corpus_items, jobs, observations, specifications
 from store.corpora import NewCorpus, Rules, StoredCorpus

@@ -1,0 +1,181 @@
+"""What both tables say of a chain, as JSON; a letter that is open stands for all that it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.composition import TABLES, ChainAnswer, ChainProbabilities, TableName, combine, compose_chain
+from assay.composition.notes import note
+from assay.composition.wording import explain_chain, explain_difference, explain_probabilities
+from assay.model import Letter, Probabilities
+from assay.rating.aggregation import WORST_FIRST, worst_letter
+
+DEFAULT_CONFIDENCE = 0.95
+"""Probability that a letter must exceed the complement of to count as possible, where a rating does not say."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A service of a chain, as far as tables need to know it.
+
+    Attributes
+    ----------
+    letter : Letter or None
+        The likeliest; ``None`` where nothing could be measured.
+    declared : bool
+        Whether the letter was declared.
+    probabilities : Probabilities or None
+        Of its letters.
+    confidence : float
+        From which a letter is declared.
+    """
+
+    letter: Letter | None
+    declared: bool = True
+    probabilities: Probabilities | None = None
+    confidence: float = DEFAULT_CONFIDENCE
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is one letter to look up."""
+        return self.letter is not None and self.declared
+
+    @property
+    def candidates(self) -> Probabilities:
+        """Equal weights for the letters that cannot be excluded: those of at least ``1 - confidence``."""
+        left = [one for one in Letter if self._is_possible(one)]
+        return Probabilities(**{one.value: (1 / len(left) if one in left else 0.0) for one in Letter})
+
+    def _is_possible(self, letter: Letter) -> bool:
+        if self.settled:
+            return letter is self.letter
+        return self.probabilities is None or self.probabilities.of(letter) >= 1 - self.confidence
+
+
+def part_of(rating: Mapping[str, Any]) -> Part:
+    """Read a part from a rating document."""
+    given = rating.get("probabilities")
+    letter = rating.get("letter")
+    return Part(
+        letter=None if letter is None else Letter(letter),
+        declared=bool(rating.get("declared")),
+        probabilities=None if given is None else Probabilities(**{one.value: float(given[one]) for one in Letter}),
+        confidence=float(rating.get("confidence", DEFAULT_CONFIDENCE)),
+    )
+
+
+def tables_document(parts: Sequence[Part], table: TableName = "published") -> dict[str, Any]:
+    """Look a chain up in both tables; `table` gives the headline."""
+    looked_up = {name: _look_up(parts, name) for name in TABLES}
+    answers = {name: one.as_json() for name, one in looked_up.items()}
+    headline, notes = answers[table], []
+    if answers["published"]["possible"] != answers["revised"]["possible"]:
+        told = {name: " or ".join(answer["possible"]) for name, answer in answers.items()}
+        notes.append(note("tables-differ", **told))
+    for name, answer in answers.items():
+        if answer["contradiction"]:
+            notes.append(note("contradiction", table=name))
+    for place, one in enumerate(parts, start=1):
+        if one.letter is None:
+            notes.append(note("link-unmeasured", link=place))
+        elif not one.declared:
+            notes.append(note("link-inconclusive", link=place, leaning=one.letter.value))
+    return {
+        "table": table,
+        "possible": headline["possible"],
+        "worst": headline["worst"],
+        "contradiction": headline["contradiction"],
+        "probabilities": headline["probabilities"],
+        "tables": answers,
+        "explanation": _explained(looked_up["published"], looked_up["revised"], looked_up[table]),
+        "notes": notes,
+    }
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """What one table says of a chain.
+
+    Attributes
+    ----------
+    possible : frozenset of Letter
+        What the composite may be.
+    answer : ChainAnswer or None
+        The words of the table, where every link has one letter.
+    weighed : ChainProbabilities or None
+        Where every link has probabilities.
+    """
+
+    possible: frozenset[Letter]
+    answer: ChainAnswer | None
+    weighed: ChainProbabilities | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it down."""
+        return {
+            "possible": _in_order(self.possible),
+            "letter": next(iter(self.possible)).value if len(self.possible) == 1 else None,
+            "worst": worst_letter(self.possible).value,
+            "contradiction": self.answer is not None and self.answer.contradiction,
+            "probabilities": None if self.weighed is None else _probabilities(self.weighed),
+            "bracketings": [] if self.answer is None else _bracketings(self.answer),
+        }
+
+
+def _look_up(parts: Sequence[Part], table: TableName) -> LookedUp:
+    letters = [one.letter for one in parts if one.letter is not None and one.settled]
+    answer = compose_chain(letters, table) if len(letters) == len(parts) else None
+    given = [one.probabilities for one in parts if one.probabilities is not None]
+    weighed = combine(given, table) if len(given) == len(parts) else None
+    return LookedUp(_of_candidates(parts, table) if answer is None else answer.possible, answer, weighed)
+
+
+def _explained(published: LookedUp, revised: LookedUp, headline: LookedUp) -> list[str]:
+    said = list(explain_chain(headline.answer)) if headline.answer is not None else []
+    if published.answer is not None and revised.answer is not None:
+        said += [sentence for sentence in [explain_difference(published.answer, revised.answer)] if sentence]
+    return said + (list(explain_probabilities(headline.weighed)) if headline.weighed is not None else [])
+
+
+def _of_candidates(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:
+    """List what a chain may be where some letters are open: every word of the candidates is looked up."""
+    weighed = combine([one.candidates for one in parts], table)
+    if weighed.must_be_measured > 0:
+        return frozenset(Letter)
+    return frozenset(one for one in Letter if weighed.of(one) > 0)
+
+
+def _bracketings(answer: ChainAnswer) -> list[dict[str, Any]]:
+    return [
+        {
+            "written": one.written,
+            "possible": _in_order(one.possible),
+            "steps": [
+                {
+                    "first": step.first,
+                    "second": step.second,
+                    "possible": _in_order(step.possible),
+                    "entries": [
+                        {
+                            "row": entry.first.value,
+                            "column": entry.second.value,
+                            "possible": _in_order(entry.possible),
+                        }
+                        for entry in step.entries
+                    ],
+                }
+                for step in one.steps
+            ],
+        }
+        for one in answer.bracketings
+    ]
+
+
+def _probabilities(combined: ChainProbabilities) -> dict[str, float]:
+    return {**{one.value: combined.of(one) for one in WORST_FIRST}, "must_be_measured": combined.must_be_measured}
+
+
+def _in_order(letters: frozenset[Letter]) -> list[str]:
+    return [one.value for one in WORST_FIRST if one in letters]

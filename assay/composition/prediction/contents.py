@@ -1,0 +1,80 @@
+"""What a service made of each content, read from the recorded observations of a round trip.
+
+A content is a sentence without the value it names: "is a nurse." of "She is a nurse.". Two services
+that were asked the same contents can be chained sentence by sentence, which sees what their pooled
+matrices cannot: that both err at the same occupations, or at different ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from assay.catalog import Attribute, attribute, split_sentences
+from assay.composition.prediction.measured_service import Contents, TransitionEvidence
+from assay.methods.translation.reading import read_hop, read_text
+from assay.model import Observation, Translate
+
+_WORD = re.compile(r"\w[\w'\u2019]*")
+
+Counts = dict[str, dict[str, dict[str, int]]]
+
+
+def with_contents(
+    evidence: TransitionEvidence, observations: Iterable[Observation], attribute_name: str
+) -> TransitionEvidence:
+    """Add to a component's evidence what its observations say of each content.
+
+    Parameters
+    ----------
+    evidence : TransitionEvidence
+        From `assay.composition.prediction.read_evidence`; its name picks the observations.
+    observations : iterable of Observation
+        Of the whole job, in any order.
+    attribute_name : str
+        The attribute of the rating.
+
+    Raises
+    ------
+    UnknownName
+        If no attribute has this name.
+    """
+    return replace(evidence, contents=read_contents(observations, evidence.name, attribute(attribute_name)))
+
+
+def read_contents(observations: Iterable[Observation], component: str, named: Attribute) -> Contents:
+    """Count outputs by content and value, for one component of a round trip.
+
+    Texts that were lost on either way are left out, as in the rating itself.
+    """
+    there: dict[str, Observation] = {}
+    back: dict[str, Observation] = {}
+    for one in observations:
+        name, _, way = one.probe.unit.rpartition("/")
+        if name.rsplit("/", 2)[0] == component and way in {"out", "back"}:  # es/U/0001/out, es/possessive/B1/0001/out
+            (there if way == "out" else back)[name] = one
+    found: Counts = {}
+    for name, out in there.items():
+        if name in back:
+            _count(found, out, back[name], named)
+    return found
+
+
+def _count(found: Counts, out: Observation, back: Observation, named: Attribute) -> None:
+    """Lay what was asked beside what came back, sentence by sentence."""
+    asked = out.probe.ask
+    if not isinstance(asked, Translate) or read_hop(asked.text, out.reply):
+        return
+    if read_hop(str(out.reply.value), back.reply):
+        return
+    sentences = split_sentences(asked.text)
+    outputs = read_text(str(back.reply.value), len(sentences), named).values or ()
+    for sentence, output in zip(sentences, outputs, strict=bool(outputs)):
+        counts = found.setdefault(_content_of(sentence, named), {}).setdefault(named.read(sentence), {})
+        counts[output] = counts.get(output, 0) + 1
+
+
+def _content_of(sentence: str, named: Attribute) -> str:
+    """Take the words that name a value out of a sentence."""
+    return _WORD.sub(lambda word: "_" if named.read(word[0]) != named.residual else word[0].casefold(), sentence)

@@ -1,0 +1,133 @@
+"""What must be known of a service to predict how it works behind or before another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import OutOfBounds, SpecificationError
+
+METHOD = "round-trip"
+"""The method whose matrices can be chained: what comes out is of the kind that goes in, text that names a value."""
+
+Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""By content (a sentence without its value), then by row: how often each output was read."""
+
+
+@dataclass(frozen=True)
+class TransitionEvidence:
+    """A measured transition matrix, with what its rating was judged by.
+
+    Attributes
+    ----------
+    rows : tuple of str
+        Values that went in.
+    outputs : tuple of str
+        What came out: the same values and, last, the residual ("other").
+    counts : tuple of tuple of int, shape (rows, outputs)
+        How often each row was answered by each output.
+    unbiased, biased : tuple of tuple of float, shape (blocks, rows)
+        The declared distributions of the blocks of each step.
+    delta, confidence : float
+        Tolerance of the effects (total variation); probability from which a letter is declared.
+    content_delta : float or None
+        Tolerance of the excess concordance; ``None`` if it is no way to be biased.
+    equal, pairs : int
+        Of how many pairs of the same content with different values the outputs were equal; all pairs.
+    name : str
+        The component it was measured as, for sentences and reports: ``"es"``.
+    contents : mapping
+        The counts by content, where they were looked up in the observations; see
+        `assay.composition.prediction.contents`.
+
+    Raises
+    ------
+    SpecificationError
+        If the outputs are not the rows and one residual.
+    OutOfBounds
+        If the counts are not non-negative whole numbers in that shape.
+    """
+
+    rows: tuple[str, ...]
+    outputs: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    unbiased: tuple[tuple[float, ...], ...]
+    biased: tuple[tuple[float, ...], ...]
+    delta: float = 0.1
+    confidence: float = 0.95
+    content_delta: float | None = None
+    equal: int = 0
+    pairs: int = 0
+    name: str = ""
+    contents: Contents = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.outputs[:-1] != self.rows:
+            raise SpecificationError(
+                f"only a service that gives back what it was sent can stand in a chain: the outputs must be "
+                f"{', '.join(self.rows)} and one residual, not {', '.join(self.outputs)}"
+            )
+        counted = np.asarray(self.counts)
+        if counted.shape != (len(self.rows), len(self.outputs)) or counted.dtype.kind not in "iu" or counted.min() < 0:
+            raise OutOfBounds(
+                f"the counts must be {len(self.rows)} rows of {len(self.outputs)} whole numbers, not {self.counts}"
+            )
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """The counts as an array, shape (rows, outputs)."""
+        return np.asarray(self.counts, dtype=np.int64)
+
+    @property
+    def residual_share(self) -> float:
+        """Share of the outputs that name no value; 0 if nothing was counted."""
+        counted = self.table
+        return float(counted[:, -1].sum() / max(1, counted.sum()))
+
+
+def read_evidence(document: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]:
+    """Read the matrices of a rating document, one for each component that was measured.
+
+    Parameters
+    ----------
+    document : mapping
+        A rating as it is stored (`assay.rating.document.rating_document`).
+
+    Returns
+    -------
+    tuple of TransitionEvidence
+        Empty where the method measures no matrix that can be chained: of `one-hop`, for one, the
+        rows are sides of the labour market and not what the text says.
+    """
+    if document["method"] != METHOD:
+        return ()
+    return tuple(_of_component(one, document) for one in document["components"] if one["letter"] is not None)
+
+
+def _of_component(component: Mapping[str, Any], document: Mapping[str, Any]) -> TransitionEvidence:
+    transitions: Mapping[str, Mapping[str, int]] = component["transitions"]
+    experiment = document["experiment"]
+    rows = tuple(sorted(transitions))  # JSON objects have no order that could be relied on
+    outputs = (*rows, *sorted(set(transitions[rows[0]]) - set(rows)))
+    content = component.get("content", {})
+
+    def declared(role: str) -> tuple[tuple[float, ...], ...]:
+        return tuple(tuple(float(shares.get(row, 0.0)) for row in rows) for shares in experiment[role])
+
+    return TransitionEvidence(
+        rows=rows,
+        outputs=outputs,
+        counts=tuple(tuple(int(transitions[row][output]) for output in outputs) for row in rows),
+        unbiased=declared("unbiased"),
+        biased=declared("biased"),
+        delta=float(document["delta"]),
+        confidence=float(document["confidence"]),
+        content_delta=component.get("tolerances", {}).get("content"),
+        equal=int(content.get("equal", 0)),
+        pairs=int(content.get("pairs", 0)),
+        name=str(component["name"]),
+    )

@@ -1,0 +1,114 @@
+"""A chain as the product of its services' matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.composition.prediction.measured_service import TransitionEvidence
+from assay.statistics.bayes.transition import draw_transitions
+from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+
+Draws = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Chained:
+    """Draws of what a chain does.
+
+    Attributes
+    ----------
+    transitions : ndarray, shape (draws, rows, outputs)
+        From what goes in to what comes out.
+    content : ndarray, shape (draws,), or None
+        Excess concordance, in [-1, 1]; ``None`` where no content was asked with two values.
+    unmeasured : ndarray, shape (draws, rows)
+        Share of what goes in that reaches a later service without a value, in [0, 1]: nobody
+        measured what becomes of it, so that the outputs are known to within this share.
+    """
+
+    transitions: Draws
+    content: Draws | None
+    unmeasured: Draws
+
+
+def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
+    """Multiply the matrices of a chain, draw by draw.
+
+    Parameters
+    ----------
+    services : sequence of TransitionEvidence
+        First to last, with the same values.
+    rng : Generator
+        Source of the draws.
+    draws : int
+        How many.
+    """
+    first, *others = services
+    transitions = draw_transitions(first.table, rng, draws)
+    content = _own_content(first, transitions, rng)
+    unmeasured = np.zeros(transitions.shape[:2])
+    for service in others:
+        unmeasured += transitions[:, :, -1]
+        whole = draw_square(service, rng, draws)
+        own = _own_content(service, whole[:, : len(service.rows)], rng)
+        content = _carried(transitions, content, whole, own)
+        transitions = transitions @ whole
+    return Chained(transitions, content, np.minimum(unmeasured, 1.0))
+
+
+def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Draws:
+    """Draw the matrix of a service that is also given text without a value.
+
+    Nobody showed it any, so that row has the prior alone, ``Dirichlet(1 / outputs)``.
+
+    Returns
+    -------
+    ndarray, shape (draws, outputs, outputs)
+    """
+    return draw_transitions(np.vstack([service.table, np.zeros(len(service.outputs), dtype=np.int64)]), rng, draws)
+
+
+def _own_content(service: TransitionEvidence, transitions: Draws, rng: np.random.Generator) -> Draws | None:
+    return draw_excess_concordance(service.equal, service.pairs, transitions, rng)
+
+
+def _carried(before: Draws, content: Draws | None, after: Draws, own: Draws | None) -> Draws | None:
+    """Excess concordance of a service called on the outputs of a chain; shape (draws,).
+
+    The same content asked with two values leaves the chain with one value or with two. If with one,
+    the service is asked the same sentence twice, and answers alike: Assay asks no sentence twice.
+    If with two, it answers alike by chance, and by its own excess.
+
+    Parameters
+    ----------
+    before : ndarray, shape (draws, rows, outputs)
+        What the chain does so far, and
+    content : ndarray or None
+        its excess concordance.
+    after : ndarray, shape (draws, outputs, outputs)
+        What the service does, and
+    own : ndarray or None
+        its excess concordance.
+    """
+    if content is None or own is None:
+        return None
+    whole = before @ after
+    alike = after @ after.transpose(0, 2, 1)  # chance that two values get one answer
+    alike = np.clip(alike + own[:, None, None], 0.0, 1.0)
+    pairs = list(combinations(range(before.shape[1]), 2))
+    excess = np.zeros(len(before))
+    for a, b in pairs:
+        joint = before[:, a, :, None] * before[:, b, None, :]
+        one_value = np.einsum("dii->d", joint)
+        two_values = 1.0 - one_value
+        merged = np.clip(one_value + content, 0.0, 1.0)
+        answered_alike = np.einsum("dij,dij->d", joint, alike) - np.einsum("dii,dii->d", joint, alike)
+        rest = np.divide(1.0 - merged, two_values, out=np.zeros_like(merged), where=two_values > 0)
+        by_chance = np.einsum("dv,dv->d", whole[:, a], whole[:, b])
+        excess += merged + rest * answered_alike - by_chance
+    return np.asarray(excess / len(pairs), dtype=float)

@@ -1,0 +1,266 @@
+"""The rating of services called one after the other, predicted from the matrix each was measured with.
+
+The composite's matrix is the product of its parts' (METHODS section 9), taken on posterior draws, so that the
+letter's probability says how much is not known. It settles also what the table leaves open. Nobody
+called the composite: everything here is *inferred*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.composition.prediction.measured_service import TransitionEvidence
+from assay.composition.prediction.pooled import Chained, chain_pooled
+from assay.composition.prediction.stratified import chain_stratified, share_matched
+from assay.composition.tables import INFERRED
+from assay.errors import SpecificationError
+from assay.model import Evidence, Interval, Letter, Probabilities
+from assay.rating.decision import weigh
+from assay.statistics.bayes.transition import outputs_under, step_effects
+from assay.statistics.intervals.credible import interval_of
+from assay.statistics.intervals.worst_block import step_intervals
+
+DRAWS = 20_000
+"""Posterior draws, as for a rating (METHODS section 2)."""
+
+SHARED = 0.5
+"""Share of sentences whose way through the chain was recorded, from which contents are followed one by one.
+
+Below it most answers would come from the matrices, whose own excess concordance only the pooled way carries on.
+"""
+
+MOST_COMBINATIONS = 64
+"""Combinations of components that are predicted at most."""
+
+Basis = Literal["pooled", "content-stratified"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a chain of services would probably be rated.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The component of each service.
+    transitions : mapping
+        Expected share of each output for each value that goes in.
+    outputs : mapping
+        Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …
+    effects : mapping
+        Intervals (95 %) of ``step_1``, ``step_2`` and, where it counts, ``content``.
+    probabilities : Probabilities
+        Of the composite's letter.
+    letter : Letter
+        The likeliest.
+    assured : float
+        Probability that the letter is right whatever later services make of text without a value, which
+        nobody measured; at most its probability.
+    declared : bool
+        Whether that reaches the confidence the first service was rated with.
+    basis : str
+        ``pooled``: product of matrices. ``content-stratified``: the recorded answers to the same
+        sentences were chained, and matrices only where there are none.
+    matched : float
+        Share of the sentences whose way through the chain was recorded, in [0, 1].
+    residual : tuple of float
+        Share of outputs without a value, of each service but the last: what the next service makes of
+        such text was never measured.
+    differing : tuple of str
+        What later services were judged by otherwise than the first; the composite is judged as the first.
+    """
+
+    names: tuple[str, ...]
+    transitions: Mapping[str, Mapping[str, float]]
+    outputs: Mapping[str, Mapping[str, float]]
+    effects: Mapping[str, Interval | None]
+    probabilities: Probabilities
+    letter: Letter
+    assured: float
+    declared: bool
+    basis: Basis
+    matched: float
+    residual: tuple[float, ...]
+    differing: tuple[str, ...] = ()
+
+    provenance: ClassVar[str] = INFERRED
+
+    @property
+    def emits_other(self) -> bool:
+        """Whether a service before the last was seen to lose the value.
+
+        Then even ``... * UCS`` is not sound by the table: a UCS compensates the values it was
+        shown, and nobody showed it text without one.
+        """
+        return any(share > 0 for share in self.residual)
+
+
+def predict(
+    first: TransitionEvidence, second: TransitionEvidence, rng: np.random.Generator, draws: int = DRAWS
+) -> Prediction:
+    """Predict the rating of two services, the second called on what the first returns.
+
+    See `predict_chain`.
+    """
+    return predict_chain((first, second), rng, draws)
+
+
+def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int = DRAWS) -> Prediction:
+    """Predict the rating of services called one after the other.
+
+    The composite is judged as the first service was: it is shown what the first one was shown.
+
+    Parameters
+    ----------
+    services : sequence of TransitionEvidence
+        First to last, at least two.
+    rng : Generator
+        Source of the draws.
+    draws : int
+        How many.
+
+    Raises
+    ------
+    SpecificationError
+        If there are fewer than two services, or their values differ.
+    """
+    check_links(services)
+    first = services[0]
+    matched = share_matched(services)
+    basis: Basis = "content-stratified" if matched >= SHARED else "pooled"
+    chained = (chain_stratified if basis == "content-stratified" else chain_pooled)(services, rng, draws)
+    effects = step_effects(chained.transitions, first.unbiased, first.biased)
+    content = chained.content if first.content_delta is not None else None
+    evidence = Evidence(effects.step_1, effects.step_2, content)
+    probabilities = weigh(evidence, first.delta, first.content_delta)
+    letter = probabilities.likeliest
+    assured = _assured(letter, evidence, chained, first)
+    intervals = step_intervals(effects, chained.transitions, first.unbiased, first.biased, seen=_reached(services))
+    return Prediction(
+        names=tuple(one.name for one in services),
+        transitions=_named(chained, first),
+        outputs=_expected(chained.transitions, first),
+        effects=intervals if content is None else {**intervals, "content": interval_of(content)},
+        probabilities=probabilities,
+        letter=letter,
+        assured=assured,
+        declared=assured >= first.confidence,
+        basis=basis,
+        matched=matched,
+        residual=tuple(one.residual_share for one in services[:-1]),
+        differing=_differing(services),
+    )
+
+
+def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
+    """Tell which outputs of the chain its services were seen to lead to, shape (rows, outputs).
+
+    What a later service makes of text without a value was seen by nobody, so that it may be anything.
+    """
+    first, *others = services
+    reached = first.table > 0
+    for service in others:
+        onward = np.vstack([service.table > 0, np.ones(len(service.outputs), dtype=bool)])
+        reached = reached @ onward
+    return np.asarray(reached)
+
+
+def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[TransitionEvidence, ...], ...]:
+    """Say which components of some ratings make a chain each.
+
+    Where all ratings have the same components, each goes with its namesake: Spanish is followed
+    through all services. Otherwise every component of one can be followed by every one of the next.
+
+    Parameters
+    ----------
+    ratings : sequence of sequence of TransitionEvidence
+        The components of each service, first to last (`assay.composition.prediction.read_evidence`).
+
+    Returns
+    -------
+    tuple of tuple of TransitionEvidence
+        Chains to `predict_chain`; the composite's letter is that of all of them
+        (`assay.rating.aggregation`). None if a rating has no component with a matrix.
+
+    Raises
+    ------
+    SpecificationError
+        If there are more than `MOST_COMBINATIONS`.
+    """
+    by_name = [{one.name: one for one in components} for components in ratings]
+    if by_name and all(set(named) == set(by_name[0]) for named in by_name):
+        return tuple(tuple(named[name] for named in by_name) for name in by_name[0])
+    many = math.prod(map(len, ratings))
+    if many > MOST_COMBINATIONS:
+        raise SpecificationError(
+            f"the components of these ratings go together in {many} ways; at most {MOST_COMBINATIONS} are predicted: "
+            f"compose ratings of the same languages, or of fewer",
+            "chain",
+        )
+    return tuple(product(*ratings))
+
+
+def check_links(services: Sequence[TransitionEvidence]) -> None:
+    """Make sure that each service can be called on what the one before it returns.
+
+    Raises
+    ------
+    SpecificationError
+        Saying which link breaks.
+    """
+    if len(services) < 2:
+        raise SpecificationError(f"a composite needs two services or more, not {len(services)}", "chain")
+    for place, (before, after) in enumerate(pairwise(services), start=1):
+        if before.outputs != after.outputs:
+            raise SpecificationError(
+                f"link {place} breaks: service {place} returns {', '.join(before.outputs)}, "
+                f"and service {place + 1} was measured with {', '.join(after.outputs)}",
+                f"chain.{place}",
+            )
+
+
+def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: TransitionEvidence) -> float:
+    """Probability of a letter, at the worst place the outputs can have.
+
+    Other answers to a share of the text move a total variation by that share at most, and by twice
+    that the chance that two sentences end alike.
+    """
+    room_1, room_2 = (
+        (chained.unmeasured @ np.array(blocks).T).max(axis=1) for blocks in (first.unbiased, first.biased)
+    )
+    better, worse = (_moved(evidence, sign * room_1, sign * room_2) for sign in (-1, 1))
+    if letter is Letter.DSBS:
+        between = replace(worse, step_2=better.step_2)
+        return weigh(between, first.delta, first.content_delta).DSBS
+    return weigh(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
+
+
+def _moved(evidence: Evidence, by_1: NDArray[np.float64], by_2: NDArray[np.float64]) -> Evidence:
+    content = None if evidence.content is None else evidence.content + 2 * by_1
+    return Evidence(evidence.step_1 + by_1, evidence.step_2 + by_2, content)
+
+
+def _named(chained: Chained, first: TransitionEvidence) -> dict[str, dict[str, float]]:
+    mean = chained.transitions.mean(axis=0)
+    return {row: dict(zip(first.outputs, mean[i].tolist(), strict=True)) for i, row in enumerate(first.rows)}
+
+
+def _expected(transitions: NDArray[np.float64], first: TransitionEvidence) -> dict[str, dict[str, float]]:
+    """Give the expected outputs of each block, by the names `assay.methods.shared.distributions` gives the blocks."""
+    names = ["U"] if len(first.unbiased) == 1 else [f"U{place + 1}" for place in range(len(first.unbiased))]
+    names += [f"B{place + 1}" for place in range(len(first.biased))]
+    mean = outputs_under(transitions, [*first.unbiased, *first.biased]).mean(axis=0)
+    return {name: dict(zip(first.outputs, row.tolist(), strict=True)) for name, row in zip(names, mean, strict=True)}
+
+
+def _differing(services: Sequence[TransitionEvidence]) -> tuple[str, ...]:
+    """Name what the services were not all judged by alike."""
+    judged = ("delta", "confidence", "content_delta", "unbiased", "biased")
+    return tuple(name for name in judged if len({getattr(one, name) for one in services}) > 1)

@@ -1,0 +1,174 @@
+"""A chain followed content by content, where its services were asked the same sentences.
+
+Of each sentence the first service's recorded answer is looked up among the second's questions, and so on:
+that is what measuring the composite would have seen. Where a question was never asked, the
+service's matrix answers in its place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.composition.prediction.measured_service import TransitionEvidence
+from assay.composition.prediction.pooled import Chained, Draws, draw_square
+from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+
+Answers = tuple[tuple[float, ...] | None, ...]
+"""By value asked with: the share of each output, or nothing where it was not asked."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How far a sentence can be followed through a chain.
+
+    Attributes
+    ----------
+    row : int
+        The value it went in with.
+    arrived : tuple of float, shape (outputs,)
+        Shares of what came out, as far as it was recorded.
+    lost : tuple of tuple of float, shape (services - 1, outputs)
+        Before each later service: shares that it was never asked of this content. From there on the
+        matrices answer.
+    """
+
+    row: int
+    arrived: tuple[float, ...]
+    lost: tuple[tuple[float, ...], ...]
+
+
+def share_matched(services: Sequence[TransitionEvidence]) -> float:
+    """Share of the first service's sentences whose way through the whole chain was recorded, in [0, 1]."""
+    ways = Counter(way for stages in _contents(services) for way in _ways(stages))
+    total = ways.total()
+    return sum(many * sum(way.arrived) for way, many in ways.items()) / total if total else 0.0
+
+
+def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
+    """Chain the answers to each content, and let the contents stand for others like them.
+
+    ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
+    of a measured matrix (1 / outputs for each output) as one content more. If every sentence's way was
+    recorded once, that is the posterior of measuring the composite.
+
+    Parameters
+    ----------
+    services : sequence of TransitionEvidence
+        First to last, with the same values and with `contents`.
+    rng : Generator
+        Source of the draws.
+    draws : int
+        How many.
+    """
+    rows, outputs = services[0].table.shape
+    matrices = [draw_square(service, rng, draws) for service in services[1:]]
+    onwards, visits = _onwards(matrices)
+    contents = _contents(services)
+    summed = rng.gamma(1 / outputs, size=(draws, rows, outputs))
+    unmeasured = np.zeros((draws, rows))
+    for way, many in Counter(way for stages in contents for way in _ways(stages)).items():
+        weight = rng.gamma(many, size=draws)
+        ends: Draws = np.broadcast_to(np.array(way.arrived), (draws, outputs))
+        for lost, onward, visit in zip(way.lost, onwards, visits, strict=True):
+            if any(lost):
+                ends = ends + np.array(lost) @ onward
+                unmeasured[:, way.row] += weight * (visit @ np.array(lost))
+        summed[:, way.row] += weight[:, None] * ends
+    whole = summed.sum(axis=2)
+    transitions = summed / whole[:, :, None]
+    content = _content(contents, matrices, transitions, rng)
+    return Chained(transitions, content, np.minimum(unmeasured / whole, 1.0))
+
+
+def _contents(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
+    """Say what every service made of each content of the first."""
+    return [tuple(_answers(service, content) for service in services) for content in services[0].contents]
+
+
+def _answers(service: TransitionEvidence, content: str) -> Answers:
+    """What a service made of a content, by each output of the service before it; of the residual, nothing."""
+    rows = service.contents.get(content, {})
+    return tuple(_shares(rows.get(row, {}), service.outputs) for row in service.outputs)
+
+
+def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, ...] | None:
+    total = sum(counts.values())
+    return tuple(counts.get(output, 0) / total for output in outputs) if total else None
+
+
+def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
+    """Follow every sentence of a content."""
+    first, *others = stages
+    for row, shares in enumerate(first):
+        if shares is None:
+            continue
+        at, lost = np.array(shares), []
+        for stage in others:
+            known = np.array([answer is not None for answer in stage])
+            lost.append(tuple(np.where(known, 0.0, at).tolist()))
+            at = at @ _filled(stage, np.zeros((len(stage), len(stage))))
+        yield Way(row, tuple(at.tolist()), tuple(lost))
+
+
+def _onwards(matrices: Sequence[Draws]) -> tuple[list[Draws], list[Draws]]:
+    """What becomes of text from before each later service on, if the matrices answer.
+
+    Returns
+    -------
+    list of ndarray, shape (draws, outputs, outputs)
+        What comes out in the end.
+    list of ndarray, shape (draws, outputs)
+        How often it reaches a service without a value.
+    """
+    onwards: list[Draws] = []
+    visits: list[Draws] = []
+    for matrix in reversed(matrices):
+        reached = np.zeros(matrix.shape[:2])
+        reached[:, -1] = 1.0
+        visits.insert(0, reached + (matrix @ visits[0][:, :, None])[:, :, 0] if visits else reached)
+        onwards.insert(0, matrix @ onwards[0] if onwards else matrix)
+    return onwards, visits
+
+
+def _content(
+    contents: Sequence[tuple[Answers, ...]],
+    matrices: Sequence[Draws],
+    transitions: Draws,
+    rng: np.random.Generator,
+) -> Draws | None:
+    """Excess concordance over the contents that were asked with two values; shape (draws,)."""
+    expected = [matrix.mean(axis=0) for matrix in matrices]
+    equal, by_rows = 0.0, Counter[tuple[int, int]]()
+    for (first, *others), many in Counter(contents).items():
+        filled = [_filled(stage, matrix) for stage, matrix in zip(others, expected, strict=True)]
+        for (a, one), (b, other) in combinations(enumerate(first), 2):
+            if one is not None and other is not None:
+                equal += many * _answered_alike(np.array(one), np.array(other), filled)
+                by_rows[a, b] += many
+    return draw_excess_concordance(round(equal), by_rows.total(), transitions, rng, by_rows or None)
+
+
+def _filled(answers: Answers, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put what was recorded of a content in the place of a matrix's rows."""
+    filled = matrix.copy()
+    for row, shares in enumerate(answers):
+        if shares is not None:
+            filled[row] = shares
+    return filled
+
+
+def _answered_alike(
+    first: NDArray[np.float64], second: NDArray[np.float64], stages: Sequence[NDArray[np.float64]]
+) -> float:
+    """Chance that two sentences of one content end alike; what became one sentence stays one."""
+    joint = np.outer(first, second)
+    for stage in stages:
+        one = np.diagonal(joint)
+        joint = stage.T @ (joint - np.diag(one)) @ stage + np.diag(one @ stage)
+    return float(np.trace(joint))

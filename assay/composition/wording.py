@@ -1,0 +1,174 @@
+"""The words of a composition: which row of which table decided, and what is left to be measured.
+
+Every answer is called *inferred*: nobody called the composite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from assay.composition import Bracketing, ChainAnswer, ChainProbabilities, Entry, TableName
+from assay.composition.prediction import Prediction
+from assay.explain.numbers import chance, share
+from assay.explain.sentence import listed
+from assay.explain.words import LETTERS
+from assay.model import Letter
+from assay.rating.aggregation import WORST_FIRST
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+
+TITLES: Mapping[TableName, str] = {
+    "published": "the published table (Srivastava & Rossi 2018, Table 2)",
+    "revised": "the revised table",
+}
+
+# (first, second) -> why the composite is what it is; in the order of Table 2.
+BECAUSE: Mapping[tuple[Letter, Letter], str] = {
+    (BS, BS): "two biased services may make up for each other, or bias the same way",
+    (BS, UCS): "the second service makes up for the bias of the first",
+    (BS, DSBS): "the second service passes on the bias of the first",
+    (UCS, BS): "the second service brings in a bias of its own",
+    (UCS, UCS): "the second service stays balanced whatever it gets",
+    (UCS, DSBS): "the table takes the second service's letter",
+    (DSBS, BS): "the second service brings in a bias of its own",
+    (DSBS, UCS): "the second service makes up for whatever the first passes on",
+    (DSBS, DSBS): "both pass on what they get",
+}
+
+BECAUSE_REVISED: Mapping[tuple[Letter, Letter], str] = {
+    **BECAUSE,
+    (UCS, DSBS): "the first service hands on balanced text only, and the second adds no bias to that",
+}
+
+TABLES_DIFFER = (
+    "The two tables differ here: by the published one {published} is inferred, by the revised one {revised}. They "
+    "differ in one cell, UCS * DSBS: printed is DSBS, but a data-sensitive service adds no bias to balanced "
+    "text, and after a compensating one it gets no other."
+)
+
+CONTRADICTION = (
+    "The table contradicts itself about this chain: no letter is right in every bracketing, so that all that any of "
+    "them allows is inferred ({possible}), and the composite must be measured."
+)
+
+EMITS_OTHER = (
+    "Before the last service the text can lose the value ({where}). What comes after was never shown such text: "
+    "its answers there are unknown in the prediction, and a table that relies on its letter is not sound."
+)
+
+
+def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
+    """Say what a table infers of a chain and by which of its rows, the result first.
+
+    Returns
+    -------
+    tuple of str
+        Sentences of plain text.
+    """
+    table = TITLES[answer.table]
+    if len(answer.letters) == 1:
+        return (f"A chain of one service is what that service is: {answer.letters[0]}.",)
+    if answer.contradiction:
+        said = [CONTRADICTION.format(possible=_either(answer.possible))]
+    elif answer.letter is None:
+        said = [f"By {table} no letter can be inferred: it must be measured. Possible: {_either(answer.possible)}."]
+    else:
+        meaning = LETTERS[answer.letter].title
+        said = [f"The letter {answer.letter} ({meaning}) is inferred by {table}; the composite itself was not called."]
+    several = len(answer.bracketings) > 1
+    for one in answer.bracketings:
+        before = f"Read as {one.written}: " if several else ""
+        said.append(_capital(f"{before}{'; then '.join(_steps(one, answer.table))}."))
+    if several and not answer.contradiction:
+        said.append(f"Only what every bracketing allows is kept: {_either(answer.possible)}.")
+    return tuple(said)
+
+
+def explain_difference(published: ChainAnswer, revised: ChainAnswer) -> str | None:
+    """Say where the two tables differ about a chain, or ``None`` if they agree."""
+    if published.possible == revised.possible:
+        return None
+    return TABLES_DIFFER.format(published=_either(published.possible), revised=_either(revised.possible))
+
+
+def explain_probabilities(weighed: ChainProbabilities) -> tuple[str, ...]:
+    """Say how likely each inferred letter is, and how much the table leaves open."""
+    parts = [f"{letter} with {chance(weighed.of(letter))}" for letter in WORST_FIRST if weighed.of(letter) > 0]
+    known = (
+        f"Inferred by {TITLES[weighed.table]} from the probabilities of the parts: {listed(parts)}." if parts else ""
+    )
+    left = (
+        f"For {chance(weighed.must_be_measured)} the table has no answer; that part is not shared out, "
+        f"it must be measured."
+        if weighed.must_be_measured > 0
+        else ""
+    )
+    against = (
+        f"In {chance(weighed.contradicted)} of all cases it even contradicts itself."
+        if weighed.contradicted > 0
+        else ""
+    )
+    return tuple(sentence for sentence in (known, left, against) if sentence)
+
+
+def explain_prediction(prediction: Prediction) -> tuple[str, ...]:
+    """Say what the matrices of the parts predict, and how far that can be relied on, the result first."""
+    said = [_headline(prediction)]
+    if prediction.basis == "content-stratified":
+        said.append(
+            f"The services were asked the same sentences, so that {share(prediction.matched)} of them could be "
+            f"followed from one recorded answer to the next."
+        )
+    else:
+        said.append("The services' transition matrices were multiplied; errors at the same occupations are not seen.")
+    if prediction.emits_other:
+        lost = [
+            f"service {place}: {share(part)}" for place, part in enumerate(prediction.residual, start=1) if part > 0
+        ]
+        said.append(EMITS_OTHER.format(where=listed(lost)))
+    if prediction.differing:
+        named = listed([name.replace("_", " ") for name in prediction.differing])
+        said.append(
+            f"The parts were judged by different settings ({named}); the composite is judged as the first part."
+        )
+    return tuple(said)
+
+
+def _headline(prediction: Prediction) -> str:
+    letter, probability = prediction.letter, prediction.probabilities.of(prediction.letter)
+    if prediction.declared:
+        return (
+            f"The letter {letter} ({LETTERS[letter].title}) is inferred with {chance(probability)} from what was "
+            f"measured of each part; the composite itself was not called."
+        )
+    surely = chance(prediction.assured)
+    only = "" if surely == chance(probability) else f", but with {surely} if all is allowed for that was not measured"
+    return (
+        f"No letter is inferred with enough confidence: {letter} leads with {chance(probability)}{only}. "
+        f"Measuring the composite would settle it."
+    )
+
+
+def _steps(one: Bracketing, table: TableName) -> Iterable[str]:
+    """Say which cells each step looked up."""
+    for step in one.steps:
+        if len(step.entries) == 1:
+            yield _cell(step.entries[0], table)
+        else:
+            pairs = listed([f"{entry.first} * {entry.second}" for entry in step.entries])
+            yield f"the cells {pairs} together give {_either(step.possible)}"
+
+
+def _cell(entry: Entry, table: TableName) -> str:
+    because = (BECAUSE_REVISED if table == "revised" else BECAUSE)[entry.first, entry.second]
+    return f"row {entry.first}, column {entry.second} gives {_either(entry.possible)}, because {because}"
+
+
+def _either(letters: Iterable[Letter]) -> str:
+    """Join letters, worst first: "BS", "BS or DSBS"."""
+    names = [letter.value for letter in WORST_FIRST if letter in set(letters)]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

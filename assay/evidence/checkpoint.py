@@ -1,0 +1,115 @@
+"""The head of a log as a signed note: short text that a witness can keep, compare and check for itself.
+
+The text has three lines (the log's name, its size, its root), an empty line, and one line for each
+signature. So monitors that read other logs read ours too, without knowing anything of ratings.
+
+References
+----------
+.. [1] C2SP tlog-checkpoint and signed-note, https://c2sp.org/tlog-checkpoint, https://c2sp.org/signed-note
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assay.errors import RecordError
+from assay.evidence.merkle import HASH_BYTES
+
+DASH = "\u2014"
+"""A signature's line begins with an em dash."""
+
+ED25519 = b"\x01"
+"""The kind of signature, as it goes into a key's short name."""
+
+HINT_BYTES = 4
+
+
+class BadCheckpoint(RecordError):
+    """A note that is no checkpoint of this log, or that its key did not sign."""
+
+    code = "bad-checkpoint"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a log claims of itself: its name, how many entries it has, and the hash over them (32 bytes)."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    def text(self) -> str:
+        """Write what is signed."""
+        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
+
+    def signed(self, public_key: bytes, sign: Callable[[bytes], bytes]) -> str:
+        """Write the note.
+
+        Parameters
+        ----------
+        public_key : bytes
+            32 bytes, Ed25519.
+        sign : callable
+            Signs bytes with the key: 64 bytes.
+        """
+        signature = key_hint(self.origin, public_key) + sign(self.text().encode())
+        return f"{self.text()}\n{DASH} {self.origin} {base64.b64encode(signature).decode()}\n"
+
+
+def key_hint(name: str, public_key: bytes) -> bytes:
+    """Give the four bytes by which a note names the key that signed it."""
+    return hashlib.sha256(name.encode() + b"\n" + ED25519 + public_key).digest()[:HINT_BYTES]
+
+
+def open_checkpoint(note: str, public_key: bytes, is_signature: Callable[[bytes, bytes, bytes], bool]) -> Checkpoint:
+    """Read a signed note and check who signed it.
+
+    Parameters
+    ----------
+    note : str
+        As `Checkpoint.signed` writes it; signatures of others (witnesses) may follow.
+    public_key : bytes
+        The log's, 32 bytes, Ed25519.
+    is_signature : callable
+        Whether the owner of a key signed a message: ``is_signature(public_key, signature, message)``.
+
+    Raises
+    ------
+    BadCheckpoint
+        If it is no such note, or has no signature of the key.
+    """
+    text, _, signatures = note.partition("\n\n")
+    found = _read(text)
+    start = f"{DASH} {found.origin} "
+    for line in signatures.splitlines():
+        if line.startswith(start):
+            signed = _bytes(line.removeprefix(start))
+            hint, signature = signed[:HINT_BYTES], signed[HINT_BYTES:]
+            mine = hint == key_hint(found.origin, public_key)
+            if mine and is_signature(public_key, signature, found.text().encode()):
+                return found
+    raise BadCheckpoint(f"the checkpoint of {found.origin} has no signature of the key that was given")
+
+
+def _read(text: str) -> Checkpoint:
+    lines = text.split("\n")
+    if len(lines) < 3 or not (lines[1].isascii() and lines[1].isdigit()):
+        raise BadCheckpoint("a checkpoint has three lines: the log's name, its size and its root in base64")
+    root = _bytes(lines[2])
+    if len(root) != HASH_BYTES:
+        raise BadCheckpoint(f"the root has {len(root)} bytes and not {HASH_BYTES}")
+    found = Checkpoint(lines[0], int(lines[1]), root)
+    if found.text() != text + "\n":
+        raise BadCheckpoint("the checkpoint is not written as it would be signed; was a line added or a blank?")
+    return found
+
+
+def _bytes(written: str) -> bytes:
+    try:
+        return base64.b64decode(written, validate=True)
+    except (binascii.Error, ValueError):
+        raise BadCheckpoint(f"{written[:60]!r} is not base64") from None

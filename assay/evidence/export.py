@@ -1,0 +1,204 @@
+"""The export of a rating: one file from which everything can be checked, anywhere, with nothing else.
+
+JSON lines in ASCII, each in its one canonical form, in this order::
+
+    {"format": "assay-export/1", "part": "export"}
+    {"part": "rating", "rating": {…}}                  the document, its experiment and target included
+    {"envelopes": [{…}, …], "part": "certificate"}     the signed statements; none where nobody signed
+    {"keys": [{…}, …], "part": "keys"}                 the agency's public keys, as JSON Web Keys
+    {"observation": {…}, "part": "observation"}        one line each, in the order of the evidence tree
+    {"part": "end", "seal": {…}}                       an envelope over the digest of all bytes before it
+
+A line in any other form than its canonical one is refused, and the last line binds all others: no
+byte can be changed, added or taken away unnoticed. Neither writing nor reading holds more than a line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.canonical import EvidenceTree, canonical_json
+from assay.errors import CertificateError
+from assay.evidence.dsse import Opened, Sign, envelope, opened
+
+FORMAT = "assay-export/1"
+MEDIA_TYPE = "application/jsonl"
+SEAL_TYPE = "application/vnd.assay.export+json"
+
+LONGEST_LINE = 64 * 2**20
+"""Bytes; a rating document or one reply is far shorter, and a reader must not be filled by one line."""
+
+
+class BrokenExport(CertificateError):
+    """A file is no export, or not as it was written."""
+
+    code = "broken-export"
+
+
+def line(value: Mapping[str, Any]) -> bytes:
+    """Write one line in its canonical form: sorted, without blanks, everything beyond ASCII escaped.
+
+    Raises
+    ------
+    ValueError
+        If it holds NaN or an infinity.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+
+
+class ExportWriter:
+    """Writes an export part by part and keeps the digest of what was written."""
+
+    def __init__(self) -> None:
+        self._digest, self._lines = hashlib.sha256(), 0
+
+    def opening(
+        self,
+        rating: Mapping[str, Any],
+        envelopes: Sequence[Mapping[str, Any]] = (),
+        keys: Sequence[Mapping[str, Any]] = (),
+    ) -> bytes:
+        """Write everything that comes before the observations."""
+        parts: tuple[dict[str, Any], ...] = (
+            {"part": "export", "format": FORMAT},
+            {"part": "rating", "rating": dict(rating)},
+            {"part": "certificate", "envelopes": list(envelopes)},
+            {"part": "keys", "keys": list(keys)},
+        )
+        return b"".join(map(self._write, parts))
+
+    def observation(self, observation: Mapping[str, Any]) -> bytes:
+        """Write the next observation, which must be the next leaf of the evidence tree."""
+        return self._write({"part": "observation", "observation": dict(observation)})
+
+    def closing(self, signers: Mapping[str, Sign]) -> bytes:
+        """Write the last line: a seal over all before it, by these signers or by nobody."""
+        payload = _sealed(self._digest.hexdigest(), self._lines)
+        return line({"part": "end", "seal": envelope(SEAL_TYPE, payload, signers)})
+
+    def _write(self, value: Mapping[str, Any]) -> bytes:
+        written = line(value)
+        self._digest.update(written)
+        self._lines += 1
+        return written
+
+
+@dataclass
+class Export:
+    """An export as it is read: what came before the observations, then those one by one.
+
+    Attributes
+    ----------
+    rating : dict
+        The rating's document.
+    envelopes : list of Opened
+        The statements with their signatures, not checked yet.
+    keys : dict
+        The key set that the file brings along.
+    evidence : EvidenceTree
+        Tree over the observations that were read so far.
+    seal : Opened or None
+        The last line's envelope, once it was read; its payload was held against the file.
+    """
+
+    rating: dict[str, Any]
+    envelopes: list[Opened]
+    keys: dict[str, Any]
+    _lines: Iterator[dict[str, Any]] = field(repr=False)
+    evidence: EvidenceTree = field(default_factory=EvidenceTree)
+    seal: Opened | None = None
+
+    def observations(self) -> Iterator[dict[str, Any]]:
+        """Read the observations in the order of the evidence, to the end of the file.
+
+        Raises
+        ------
+        BrokenExport
+            Where the file is cut short, altered, or goes on after its end.
+        """
+        for part in self._lines:
+            if part.get("part") == "end":
+                self.seal = part["seal"]
+            else:
+                observation = _member(part, "observation", dict)
+                self.evidence.append(observation)
+                yield observation
+
+
+def read_export(lines: Iterable[bytes]) -> Export:
+    """Begin to read an export.
+
+    Parameters
+    ----------
+    lines : iterable of bytes
+        The file's lines with their ends, as a binary file gives them.
+
+    Raises
+    ------
+    BrokenExport
+        Naming the line, and what is wrong with it.
+    """
+    parts = _parts(lines)
+    head = _next(parts, "export")
+    if head.get("format") != FORMAT:
+        raise BrokenExport(f"this reads {FORMAT}, and the file is {str(head.get('format'))[:80]!r}")
+    rating = _member(_next(parts, "rating"), "rating", dict)
+    envelopes = [opened(one) for one in _member(_next(parts, "certificate"), "envelopes", list)]
+    keys = {"keys": _member(_next(parts, "keys"), "keys", list)}
+    return Export(rating, envelopes, keys, parts)
+
+
+def _parts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Read line by line, the last with its seal opened and held against everything before it."""
+    digest, number, ended = hashlib.sha256(), 0, False
+    for written in lines:
+        if ended:
+            raise BrokenExport(f"the file goes on after its end, in line {number + 1}")
+        part = _read(written, number + 1)
+        if part.get("part") == "end":
+            seal = opened(part.get("seal"))
+            if (seal.payload_type, seal.payload) != (SEAL_TYPE, _sealed(digest.hexdigest(), number)):
+                raise BrokenExport(f"the file was altered: the {number} lines before its seal have another digest")
+            part, ended = {"part": "end", "seal": seal}, True
+        yield part
+        digest.update(written)
+        number += 1
+    if not ended:
+        raise BrokenExport(f"the file is cut short: its {number} lines do not end with a seal")
+
+
+def _read(written: bytes, number: int) -> dict[str, Any]:
+    if len(written) > LONGEST_LINE:
+        raise BrokenExport(f"line {number} is longer than {LONGEST_LINE} bytes")
+    if not written.endswith(b"\n"):
+        raise BrokenExport(f"the file is cut short in line {number}")
+    try:
+        part = json.loads(written)
+        canonical = line(part)
+    except (ValueError, RecursionError):
+        raise BrokenExport(f"line {number} was altered: it is not JSON") from None
+    if not isinstance(part, dict) or canonical != written:
+        raise BrokenExport(f"line {number} was altered: it is not in its canonical form")
+    return part
+
+
+def _next(parts: Iterator[dict[str, Any]], name: str) -> dict[str, Any]:
+    part = next(parts, {})
+    if part.get("part") != name:
+        raise BrokenExport(f"the file lacks its part {name!r} where it belongs")
+    return part
+
+
+def _member(part: Mapping[str, Any], name: str, kind: type) -> Any:
+    value = part.get(name)
+    if not isinstance(value, kind) or set(part) != {"part", name}:
+        raise BrokenExport(f"the file has a part {str(part.get('part'))[:40]!r} where {name!r} belongs")
+    return value
+
+
+def _sealed(digest: str, lines: int) -> bytes:
+    return canonical_json({"digest": f"sha256:{digest}", "lines": lines})

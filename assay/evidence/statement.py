@@ -1,0 +1,99 @@
+"""What a certificate states: in-toto statements about a rated service.
+
+Two statements are made of a rating. The first says everything that was found, under a predicate of our
+own; programs that know nothing of bias can use the second, a test result. A rating that was not
+declared has no test result: a gate that lets warnings through must not be passed by a service of which
+nothing is known.
+
+References
+----------
+.. [1] in-toto attestation framework, Statement v1 and the predicate test-result v0.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.canonical import digest_of, rating_digest
+from assay.model import Letter
+
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+STATEMENT = "https://in-toto.io/Statement/v1"
+RATING = "urn:assay:predicate:rating:v1"
+TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
+
+RESULTS: Mapping[str, str] = {Letter.UCS: "PASSED", Letter.DSBS: "WARNED", Letter.BS: "FAILED"}
+"""What a letter is as the result of a test."""
+
+STATED = (
+    "letter",
+    "declared",
+    "probabilities",
+    "method",
+    "attribute",
+    "confidence",
+    "methodology",
+    "engine_version",
+    "seed",
+    "evidence_digest",
+    "rated_at",
+    "expires_at",
+)
+"""Parts of the rating's document that the certificate repeats; the digest binds all of it."""
+
+
+def rating_statement(document: Mapping[str, Any]) -> dict[str, Any]:
+    """State what a rating found: its face, and the digest of the whole.
+
+    Parameters
+    ----------
+    document : mapping
+        A stored rating, complete with ``id``, ``rated_at`` and ``expires_at``.
+    """
+    predicate = {"rating": document["id"], "rating_digest": rating_digest(document)}
+    return _statement(document, RATING, predicate | {name: document.get(name) for name in STATED})
+
+
+def result_statement(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """State a rating as the result of a test; ``None`` where nothing was declared.
+
+    Each declared component is a test of its own: ``round-trip/gender/es``.
+    """
+    if not document["declared"] or document["letter"] is None:
+        return None
+    methodology = document["methodology"]
+    predicate = {
+        "result": RESULTS[document["letter"]],
+        "configuration": [
+            {"name": "experiment", "digest": _hash(digest_of(document.get("experiment") or {}))},
+            {"name": f"methodology {methodology['version']}", "digest": _hash(methodology["digest"])},
+            {"name": f"rating {document['id']}", "digest": _hash(rating_digest(document))},
+        ],
+    }
+    tests = {f"{result.lower()}Tests": _tests(document, letter) for letter, result in RESULTS.items()}
+    return _statement(document, TEST_RESULT, predicate | tests)
+
+
+def statements(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """State a rating in every way there is, the full one first."""
+    both = (rating_statement(document), result_statement(document))
+    return [one for one in both if one is not None]
+
+
+def _statement(document: Mapping[str, Any], predicate_type: str, predicate: Mapping[str, Any]) -> dict[str, Any]:
+    target = document["target"]
+    subject = {"name": target["name"], "digest": _hash(target["digest"])}
+    if target.get("url"):
+        subject["uri"] = target["url"]
+    return {"_type": STATEMENT, "subject": [subject], "predicateType": predicate_type, "predicate": dict(predicate)}
+
+
+def _tests(document: Mapping[str, Any], letter: str) -> list[str]:
+    name = f"{document['method']}/{document['attribute']}"
+    return [f"{name}/{one['name']}" for one in document["components"] if one["declared"] and one["letter"] == letter]
+
+
+def _hash(digest: str) -> dict[str, str]:
+    algorithm, _, value = digest.partition(":")
+    return {algorithm: value}

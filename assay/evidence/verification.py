@@ -1,0 +1,204 @@
+"""Checking a certificate: every digest computed again, every signature held against a key, nothing believed.
+
+The checks are told apart, so that who reads the result knows which digest differs. Keys and the
+cryptography are the caller's; here are only the questions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.canonical import canonical_json, rating_digest, sealed_part, target_digest
+from assay.errors import CertificateError
+from assay.evidence import statement
+from assay.evidence.dsse import IsSignature, Opened, signer_of
+from assay.evidence.export import Export
+from assay.evidence.merkle import leaf_hash, proves_inclusion
+
+BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version", "rerated_from"})
+"""Parts of a document that do not follow from the evidence: its name, its dates, and which program wrote it."""
+
+ROUNDING = 1e-9
+"""Difference of two numbers, relative where they are large, that the order of a processor's additions can make."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question with its answer.
+
+    Attributes
+    ----------
+    name : str
+        What was checked: ``signature``, ``target``, ``rating``, ``evidence`` …
+    wrong : str or None
+        What differs, in a sentence; ``None`` where all is well.
+    found : str
+        What is true: a digest, a key, a number of observations.
+    """
+
+    name: str
+    wrong: str | None
+    found: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the answer is yes."""
+        return self.wrong is None
+
+
+def check_statements(
+    rating: Mapping[str, Any], envelopes: Sequence[Opened], is_signature: IsSignature
+) -> Iterator[Check]:
+    """Check that each statement about a rating is signed, and says what the rating says."""
+    for place, one in enumerate(envelopes, start=1):
+        yield check_signature(f"signature {place}", one, is_signature)
+    yield _target(rating)
+    stated = [stated_in(one) for one in envelopes]
+    full = next((one for one in stated if one.get("predicateType") == statement.RATING), None)
+    if full is not None:
+        yield _same("rating", rating_digest(rating), full["predicate"].get("rating_digest"))
+    if stated and stated != _restated(rating):
+        yield Check("statements", "the certificate states something else than the rating's document", "")
+
+
+def check_signature(name: str, envelope: Opened, is_signature: IsSignature) -> Check:
+    """Check who signed an envelope."""
+    try:
+        return Check(name, None, f"by the key {signer_of(envelope, is_signature)}")
+    except CertificateError as wrong:
+        return Check(name, f"{name}: {wrong}", "")
+
+
+def stated_in(envelope: Opened) -> dict[str, Any]:
+    """Read the statement in an envelope.
+
+    Raises
+    ------
+    CertificateError
+        If it holds no in-toto statement.
+    """
+    try:
+        stated = json.loads(envelope.payload)
+    except (ValueError, RecursionError):
+        stated = None
+    whole = isinstance(stated, dict) and isinstance(stated.get("predicate"), dict)
+    if envelope.payload_type != statement.PAYLOAD_TYPE or not whole:
+        raise CertificateError("an envelope of the certificate holds no in-toto statement")
+    return dict(stated)
+
+
+def check_evidence(export: Export) -> Check:
+    """Check the evidence, after its last observation was read, against the digest in the rating."""
+    found = _same("evidence", export.evidence.head(), export.rating.get("evidence_digest"))
+    return found if found.wrong else Check("evidence", None, f"{found.found} over {export.evidence.size} observations")
+
+
+def check_seal(export: Export, is_signature: IsSignature) -> Check:
+    """Check who sealed the file; that the seal is over this very file was found while reading it."""
+    if export.seal is None:
+        return Check("seal", "the file was not read to its end", "")
+    if not export.seal.signatures and not export.envelopes:
+        return Check("seal", None, "by nobody: the file is whole, and anyone may have written it")
+    return check_signature("seal", export.seal, is_signature)
+
+
+def check_replay(rating: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[Check]:
+    """Hold a rating against the one that its observations gave again: letter, probabilities, then all of it.
+
+    Parameters
+    ----------
+    rating : mapping
+        The document as it was given out.
+    again : mapping
+        The document that a replay made.
+
+    Notes
+    -----
+    Numbers may differ by `ROUNDING`: processors add up in different orders. How many do is said.
+    """
+    before, after = _comparable(rating), _comparable(again)
+    for name in ("letter", "probabilities"):
+        same = _rounding(before.get(name), after.get(name)) is not None
+        said = f"{_brief(rating.get(name))} in the file"
+        yield Check(f"replayed {name}", None if same else f"{said}, {_brief(again.get(name))} replayed", said)
+    apart = {name: _rounding(before.get(name), after.get(name)) for name in sorted({*before, *after})}
+    differing = [name for name, one in apart.items() if one is None]
+    wrong = f"the replay differs in {', '.join(differing)}" if differing else None
+    rounded = [far for one in apart.values() if one is not None for far in one]
+    same_as = "the same to the last bit"
+    if rounded:
+        same_as = f"the same but for how this processor rounds: {len(rounded)} numbers, by {max(rounded):.0e} at most"
+    yield Check("replayed document", wrong, f"{same_as}; {_engines(rating, again)}")
+
+
+def check_proof(proof: Mapping[str, Any]) -> Check:
+    """Check that one disclosed observation is among the evidence of a digest.
+
+    Parameters
+    ----------
+    proof : mapping
+        ``observation``, ``leaf_index``, ``tree_size``, ``proof`` (hashes in hexadecimal) and
+        ``evidence_digest``, as the service gives them.
+    """
+    try:
+        leaf = leaf_hash(canonical_json(proof["observation"]))
+        path = [bytes.fromhex(step) for step in proof["proof"]]
+        head = bytes.fromhex(str(proof["evidence_digest"]).removeprefix("sha256:"))
+        held = proves_inclusion(leaf, int(proof["leaf_index"]), int(proof["tree_size"]), path, head)
+    except (KeyError, TypeError, ValueError):
+        raise CertificateError("this is no proof of an observation; the service gives one") from None
+    wrong = None if held else f"the hashes do not lead from the observation to {proof['evidence_digest']}"
+    return Check("observation", wrong, f"number {proof['leaf_index']} of {proof['tree_size']} in the evidence")
+
+
+def _target(rating: Mapping[str, Any]) -> Check:
+    target = rating.get("target")
+    if not isinstance(target, Mapping):
+        return Check("target", "the rating names no target", "")
+    return _same("target", target_digest(target), target.get("digest"))
+
+
+def _same(name: str, computed: str, said: Any) -> Check:
+    wrong = None if computed == said else f"the {name} digest is {computed}, and {str(said)[:100]} was sealed"
+    return Check(name, wrong, computed)
+
+
+def _comparable(document: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in sealed_part(document).items() if name not in BESIDE_THE_EVIDENCE}
+    plain: dict[str, Any] = json.loads(canonical_json(kept))
+    return plain
+
+
+def _rounding(one: Any, other: Any) -> list[float] | None:
+    """Tell by how much numbers differ that are the same but for rounding; ``None`` if anything else differs."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        parts = [_rounding(value, other[name]) for name, value in one.items()]
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        parts = [_rounding(*pair) for pair in zip(one, other, strict=True)]
+    elif one == other and isinstance(one, bool) == isinstance(other, bool):
+        return []
+    elif {type(one), type(other)} in ({float}, {float, int}):
+        far = abs(one - other) / max(1.0, abs(one), abs(other))
+        return [far] if far <= ROUNDING else None
+    else:
+        return None
+    return None if None in parts else [far for part in parts if part is not None for far in part]
+
+
+def _engines(rating: Mapping[str, Any], again: Mapping[str, Any]) -> str:
+    then, now = rating.get("engine_version"), again.get("engine_version")
+    return f"engine {now}" if then == now else f"engine {now} here, {then} then"
+
+
+def _restated(rating: Mapping[str, Any]) -> list[dict[str, Any]]:
+    try:
+        return statement.statements(rating)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise CertificateError("the rating in the file is not the document of one") from None
+
+
+def _brief(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)[:200]

@@ -1,0 +1,1 @@
+"""Alternation: the same profile with another value of the attribute (Alelyani 2021)."""

@@ -1,0 +1,392 @@
+"""From answers to alternated profiles to components with letters (METHODS section 3)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError, TooFewObservations
+from assay.experiment import BUDGET
+from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
+from assay.methods.alternation.influence import Carrier, Leverage
+from assay.methods.shared.profiles import Case
+from assay.model import Component, Evidence, Letter, Reason, Reply
+from assay.rating.component import Counts, Measurement, Tolerance
+from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
+from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
+from assay.statistics.hypothesis_tests.samples import energy_distance, knn_kl, wasserstein
+from assay.statistics.intervals.alternation_effects import Profiles, group_draws, largest, paired_draws, tied_draws
+from assay.statistics.intervals.credible import interval_of
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS
+from assay.statistics.intervals.worst_block import largest_interval
+
+LOST_SHARE = 0.2
+"""Above this share of profiles without all their answers nothing is rated."""
+
+FRAME = "frame"
+"""Kind of cluster of which a few may be all there are: then the finding is about those."""
+
+SMALL_GROUP = 30
+"""Groups with fewer records are flagged (METHODS section 3)."""
+
+
+@dataclass
+class Answers:
+    """What came back for each profile under each value.
+
+    Attributes
+    ----------
+    cases : tuple of Case
+        The profiles.
+    values : tuple of str
+        Names of the attribute's values.
+    numbers : bool
+        Whether numbers are expected, or labels with scores.
+    """
+
+    cases: tuple[Case, ...]
+    values: tuple[str, ...]
+    numbers: bool
+    replies: dict[tuple[int, int], Any] = field(default_factory=dict)
+    failed_why: Counter[str] = field(default_factory=Counter)
+    unusable_why: Counter[str] = field(default_factory=Counter)
+    unasked: int = 0
+
+    def take(self, place: int, value: int, reply: Reply) -> None:
+        """Count one reply."""
+        if reply.failure is not None and reply.failure.code == BUDGET:
+            self.unasked += 1
+        elif reply.failure is not None:
+            self.failed_why[reply.failure.code] += 1
+        elif (read := read_number(reply.value) if self.numbers else read_classes(reply.value)) is None:
+            self.unusable_why["no-number" if self.numbers else "no-label"] += 1
+        else:
+            self.replies[place, value] = read
+
+    @property
+    def counts(self) -> Counts:
+        """What became of the questions."""
+        return Counts(len(self.replies), self.unusable_why.total(), self.failed_why.total(), self.unasked)
+
+    @property
+    def whole(self) -> list[int]:
+        """Places of the profiles that were answered under every value."""
+        return [
+            place
+            for place in range(len(self.cases))
+            if all((place, value) in self.replies for value in range(len(self.values)))
+        ]
+
+
+def read_number(value: Any) -> float | None:
+    """Read a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def read_classes(value: Any) -> dict[str, float] | None:
+    """Read labels with their scores; a label alone has score 1 and the others 0."""
+    if not isinstance(value, Mapping):
+        return None
+    scores = value.get("scores")
+    if isinstance(scores, Mapping) and scores:
+        read = {str(label): read_number(score) for label, score in scores.items()}
+        return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
+    label = value.get("label")
+    return {label: 1.0} if isinstance(label, str) and label else None
+
+
+def judge_answers(
+    answers: Answers,
+    tolerance: Tolerance,
+    *,
+    tie: float,
+    labels: Sequence[str],
+    folds: int,
+    rng: np.random.Generator,
+    brief: bool = False,
+) -> list[Component]:
+    """Judge each output: the number of a regressor, or each label's score.
+
+    Parameters
+    ----------
+    answers : Answers
+        Everything that came back.
+    tolerance : Tolerance
+        What is held against the effects.
+    tie : float
+        Share of a content's side that a group holds in a biased block.
+    labels : sequence of str
+        Labels to look at; empty for all, or of two only the last.
+    folds : int
+        Parts for which divergences are given.
+    rng : Generator
+        Draws everything random.
+    brief : bool
+        Leave out what stands beside the letter, which takes longer than the letter.
+    """
+    whole, outputs = answers.whole, {}
+    if answers.numbers:
+        outputs = {"output": np.array([[answers.replies[p, v] for v in range(len(answers.values))] for p in whole])}
+    else:
+        for label in _labels(answers, labels):
+            table = [[answers.replies[p, v].get(label, 0.0) for v in range(len(answers.values))] for p in whole]
+            outputs[label] = np.array(table, dtype=float)
+    detail = _common(answers, whole)
+    if not outputs or too_few(answers, len(whole)):
+        return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(whole)))]
+    tolerance = replace(tolerance, confidence=tolerance.confidence ** (1 / len(outputs)))
+    return [
+        _Output(name, table, answers, whole, tie, folds, brief).judge(tolerance, dict(detail), own)
+        for (name, table), own in zip(outputs.items(), rng.spawn(len(outputs)), strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Output:
+    """One output of the service: what it was for every whole profile, shape (profiles, values)."""
+
+    name: str
+    table: NDArray[np.float64]
+    answers: Answers
+    whole: Sequence[int]
+    tie: float
+    folds: int
+    brief: bool
+
+    @property
+    def cases(self) -> list[Case]:
+        return [self.answers.cases[place] for place in self.whole]
+
+    def judge(self, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator) -> Component:
+        measurement = Measurement(self.name, self.answers.counts, tolerance, detail)
+        first, second, third = rng.spawn(3)
+        try:
+            profiles = Profiles(self.table, self.answers.values, self._clusters())
+            pairs = paired_draws(profiles, first)
+            gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
+        except EvidenceError as error:
+            return measurement.impossible(error)
+        worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
+        leverage = Leverage(profiles, self.cases, worst)
+        measurement.detail |= {
+            "scale": profiles.scale,
+            "means": dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
+            "clusters": {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
+            "pairs": [self._pair(a, b, pairs[a, b], profiles) for a, b in pairs],
+            "leverage": leverage.as_json(),
+            **({} if self.brief else self._beside(profiles, third)),
+        }
+        carrier = leverage.carrier()
+        evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]))
+        component = measurement.conclude(
+            evidence,
+            lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
+            {name: largest_interval(drawn) for name, drawn in gaps.items()},
+        )
+        if carrier is None or component.letter is Letter.BS:  # there the main reason names it
+            return component
+        return replace(component, reasons=(*component.reasons, Reason("carried-by-one", carrier.facts, self.name)))
+
+    def _beside(self, profiles: Profiles, rng: np.random.Generator) -> dict[str, Any]:
+        """Give what stands beside the letter."""
+        return {"divergence": self._divergences(profiles.clusters, rng), **self._as_given(rng)}
+
+    # -------------------------------------------------------------------- effects
+    def _clusters(self) -> dict[str, NDArray[np.int64]]:
+        """Number the clusters of each kind; frames that are too few to tell their spread are taken as they are."""
+        numbered = {
+            kind: np.unique([case.clusters[kind] for case in self.cases], return_inverse=True)[1]
+            for kind in self.cases[0].clusters
+        }
+        return {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
+
+    def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the gaps between groups where content is tied to them: declared for sentences, as given for records."""
+        own = [case.own for case in self.cases]
+        if own[0] is not None:
+            groups = np.array(own, dtype=np.int64)
+            present = np.unique(groups)
+            if len(present) < 2:
+                raise TooFewObservations(f"all records have the value {profiles.values[present[0]]!r}; groups need two")
+            return group_draws(profiles, groups, rng)
+        sides = sorted({str(case.side) for case in self.cases})
+        places = [sides.index(str(case.side)) for case in self.cases]
+        return tied_draws(profiles, places, self.tie, rng)
+
+    # -------------------------------------------------------------------- what is shown beside the letter
+    def _pair(self, a: str, b: str, drawn: NDArray[np.float64], profiles: Profiles) -> dict[str, Any]:
+        first, second = (self.table[:, profiles.values.index(name)] for name in (a, b))
+        difference = second - first
+        return {
+            "from": a,
+            "to": b,
+            "shift": float(difference.mean()),
+            "effect": asdict(interval_of(drawn)),
+            **_numbers({"d_z": lambda: d_z(difference)}),
+            "changed": int(np.count_nonzero(difference)),
+        }
+
+    def _divergences(self, clusters: Mapping[str, NDArray[np.int64]], rng: np.random.Generator) -> list[dict[str, Any]]:
+        """Write down how the distributions under every two values differ, in every direction."""
+        written = []
+        together = next(iter(clusters.values()), None)  # people come first: their differences keep one sign
+        for a, b in permutations(range(len(self.answers.values)), 2):
+            x, y = self.table[:, a], self.table[:, b]
+            row: dict[str, Any] = {"from": self.answers.values[a], "to": self.answers.values[b]}
+            row |= _numbers({"kl": lambda x=x, y=y: gaussian_kl(x, y)})
+            try:
+                row["kl_interval"] = asdict(gaussian_kl_interval(x, y))
+            except EvidenceError as error:
+                row["kl_interval"] = {"why": str(error)}
+            row["kl_by_fold"] = [asdict(fold) for fold in kl_by_fold(x, y, self.folds, rng)]
+            if a < b:
+                row |= _numbers(
+                    {
+                        "wasserstein": lambda x=x, y=y: wasserstein(x, y),
+                        "energy": lambda x=x, y=y: energy_distance(x, y),
+                        "knn_kl": lambda x=x, y=y: knn_kl(x, y),
+                        "sign_flip_p": lambda x=x, y=y: sign_flip_test(y - x, rng, clusters=together).p,
+                    }
+                )
+            written.append(row)
+        return written
+
+    def _as_given(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Write down the groups as they came, where profiles are records: sizes, means, disparate impact."""
+        own = [case.own for case in self.cases]
+        told: dict[str, Any] = {}
+        if not self.answers.numbers:
+            chosen = np.array([self._most_likely(place) for place in self.whole])
+            told["labels"] = self._label_tests(chosen)
+        if own[0] is None:
+            return told
+        groups = np.array(own, dtype=np.int64)
+        as_given = self.table[np.arange(len(groups)), groups]
+        told["groups"] = [
+            {
+                "value": name,
+                "records": int((groups == place).sum()),
+                "mean": float(as_given[groups == place].mean()) if (groups == place).any() else None,
+                "small": bool((groups == place).sum() < SMALL_GROUP),
+            }
+            for place, name in enumerate(self.answers.values)
+        ]
+        if not self.answers.numbers:
+            positive = as_given >= 0.5
+            try:
+                told["disparate_impact"] = asdict(disparate_impact(positive, groups, self.answers.values, rng))
+            except EvidenceError as error:
+                told["disparate_impact"] = {"why": str(error)}
+        return told
+
+    def _most_likely(self, place: int) -> list[str]:
+        said = (self.answers.replies[place, value] for value in range(len(self.answers.values)))
+        return [max(sorted(scores), key=lambda label: scores[label]) for scores in said]
+
+    def _label_tests(self, chosen: NDArray[Any]) -> list[dict[str, Any]]:
+        """Compare the labels themselves, value by value: Bowker's test and Jensen-Shannon divergence."""
+        written = []
+        for a in range(chosen.shape[1]):
+            for b in range(a + 1, chosen.shape[1]):
+                row: dict[str, Any] = {"from": self.answers.values[a], "to": self.answers.values[b]}
+                row["changed"] = int((chosen[:, a] != chosen[:, b]).sum())
+                row |= _numbers(
+                    {
+                        "bowker_p": lambda a=a, b=b: bowker(chosen[:, a], chosen[:, b]).p,
+                        "jensen_shannon": lambda a=a, b=b: jensen_shannon(chosen[:, a], chosen[:, b]),
+                    }
+                )
+                written.append(row)
+        return written
+
+    # -------------------------------------------------------------------- reasons
+    def _why(
+        self,
+        letter: Letter,
+        profiles: Profiles,
+        pair: tuple[str, str],
+        step_2: NDArray[np.float64],
+        carrier: Carrier | None,
+    ) -> Reason:
+        a, b = (profiles.values.index(name) for name in pair)
+        shift = float((self.table[:, b] - self.table[:, a]).mean())
+        facts = {
+            "output": self.name,
+            "from": pair[0],
+            "to": pair[1],
+            "shift": shift,
+            "effect": shift / profiles.scale,
+            "step_2": float(step_2.mean()),
+        }
+        if letter is Letter.BS:
+            named = {} if carrier is None else {"carrier": carrier.member or carrier.name, "kind": carrier.kind}
+            return Reason("responds-to-attribute", facts | named, self.name)
+        code = "follows-tied-content" if letter is Letter.DSBS else "even-handed"
+        return Reason(code, facts, self.name)
+
+
+def _labels(answers: Answers, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Pick the labels to look at."""
+    seen = sorted({label for read in answers.replies.values() for label in read})
+    if wanted:
+        return tuple(label for label in wanted if label in seen)
+    return tuple(seen[1:] if len(seen) == 2 else seen)
+
+
+def _common(answers: Answers, whole: Sequence[int]) -> dict[str, Any]:
+    return {
+        "values": list(answers.values),
+        "profiles": {"asked": len(answers.cases), "whole": len(whole)},
+        "failed_why": dict(answers.failed_why),
+        "unusable_why": dict(answers.unusable_why),
+        "unasked": answers.unasked,
+        "examples": [
+            {"asked": _spoken(answers.cases[place].given[0]), "returned": _spoken(answers.replies[place, 0])}
+            for place in whole[:3]
+        ],
+    }
+
+
+def _spoken(told: Any) -> str:
+    """Write a profile or an answer for people: a record by its columns, scores by their labels."""
+    if isinstance(told, Mapping):
+        return ", ".join(f"{label} {score:.4g}" for label, score in told.items())
+    if isinstance(told, tuple):
+        return ", ".join(f"{column}: {cell}" for column, cell in told)
+    return f"{told:.6g}" if isinstance(told, float) else str(told)
+
+
+def too_few(answers: Answers, whole: int) -> bool:
+    """Whether too many profiles lack an answer for a letter, or the budget cut the asking short."""
+    return not whole or 1 - whole / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
+
+
+def lost_reason(answers: Answers, whole: int) -> Reason:
+    """Return the reason that too few profiles have all their answers."""
+    total = len(answers.cases)
+    facts: dict[str, Any] = {"total": total, "whole": whole, "share": 1 - whole / total if total else 1.0}
+    if answers.unusable_why.total() > answers.failed_why.total():
+        return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
+    if answers.failed_why:
+        return Reason("target-calls-failed", {**facts, "why": dict(answers.failed_why)})
+    return Reason("no-usable-observations" if not answers.replies else "profiles-incomplete", facts)
+
+
+def _numbers(works: Mapping[str, Any]) -> dict[str, Any]:
+    """Make each number; one that the evidence does not allow is its reason instead."""
+    made: dict[str, Any] = {}
+    for name, work in works.items():
+        try:
+            made[name] = float(work())
+        except EvidenceError as error:
+            made[name] = {"why": str(error)}
+    return made

@@ -1,0 +1,155 @@
+"""Who carries an effect of alternation: how large it would be without each thing that was written once.
+
+On a widely used sentiment lexicon a whole effect of gender was one name that is also a word (METHODS
+section 3): who reads of an effect must be told whether it goes with one person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.methods.shared.profiles import JOINED, Case
+from assay.statistics.intervals.alternation_effects import Profiles, without_each
+
+CARRIED_BY_ONE = 0.5
+"""Share of all that clusters of a kind add, up or down, from which one cluster is said to carry it."""
+
+LEAST = 10
+"""Clusters of a kind among which one can stand out; of fewer, one holds much of anything."""
+
+LISTED = 5
+"""Clusters in a table of leverage."""
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """The one cluster that most of an effect goes with.
+
+    Attributes
+    ----------
+    kind, name : str
+        ``person``, and which.
+    member : str or None
+        Where the name is a pair (``Terrence / Tanisha``), the one of it whose outputs are not like the others'.
+    share : float
+        Share of the sum of what each cluster of the kind adds, without regard to signs; in (.5, 1].
+    effect, without : float
+        The mean difference with and without it, in standard deviations of the output.
+    """
+
+    kind: str
+    name: str
+    member: str | None
+    share: float
+    effect: float
+    without: float
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a reason tells of it."""
+        return {
+            "carrier": self.member or self.name,
+            "kind": self.kind,
+            "share": self.share,
+            "effect": self.effect,
+            "without": self.without,
+        }
+
+
+@dataclass(frozen=True)
+class Leverage:
+    """How much of the difference between two values goes with each cluster.
+
+    Attributes
+    ----------
+    profiles : Profiles
+        Outputs under every value.
+    cases : sequence of Case
+        The profiles themselves, in the same order.
+    pair : tuple of str
+        The two values.
+    """
+
+    profiles: Profiles
+    cases: Sequence[Case]
+    pair: tuple[str, str]
+
+    @property
+    def effect(self) -> float:
+        """Mean difference, in standard deviations of the output."""
+        return float(self._differences.mean())
+
+    def as_json(self) -> dict[str, Any]:
+        """Write down the clusters without which the effect would be most different, and who carries it."""
+        told: dict[str, Any] = {"pair": list(self.pair), "effect": self.effect}
+        for kind in self.profiles.clusters:
+            left = without_each(self.profiles, kind, self.pair)
+            order = sorted(left, key=lambda cluster: -abs(left[cluster] - self.effect))[:LISTED]
+            told[kind] = [{"without": self._names(kind)[cluster], "effect": left[cluster]} for cluster in order]
+        if (carrier := self.carrier()) is not None:
+            told["carrier"] = asdict(carrier)
+        return told
+
+    def carrier(self) -> Carrier | None:
+        """Find the one cluster that carries the effect; ``None`` if none does."""
+        for kind, ids in self.profiles.clusters.items():  # people come first
+            sums = np.bincount(ids, weights=self._differences)
+            whole = float(np.abs(sums).sum())
+            if len(sums) < LEAST or not whole:
+                continue
+            most = int(np.abs(sums).argmax())
+            share = abs(float(sums[most])) / whole
+            if share > CARRIED_BY_ONE:
+                without = without_each(self.profiles, kind, self.pair)[most]
+                return Carrier(
+                    kind=kind,
+                    name=self._names(kind)[most],
+                    member=self._member(kind, ids == most),
+                    share=share,
+                    effect=self.effect,
+                    without=round(without, 9) + 0.0,  # a sum that cancels is 0, not -1e-17
+                )
+        return None
+
+    @property
+    def _places(self) -> tuple[int, int]:
+        first, second = (self.profiles.values.index(name) for name in self.pair)
+        return first, second
+
+    @property
+    def _differences(self) -> NDArray[np.float64]:
+        first, second = self._places
+        return np.asarray((self.profiles.outputs[:, second] - self.profiles.outputs[:, first]) / self.profiles.scale)
+
+    def _names(self, kind: str) -> list[str]:
+        return sorted({case.clusters[kind] for case in self.cases})
+
+    def _member(self, kind: str, held: NDArray[np.bool_]) -> str | None:
+        """Say under which value a cluster is unlike the others, where its name has a part for each value."""
+        first, second = self._places
+        parts = self.cases[int(held.argmax())].clusters[kind].split(JOINED)
+        if len(parts) != len(self.profiles.values):
+            return None
+        away = [self._distance(kind, held, place) for place in (first, second)]
+        return parts[second if away[1] > away[0] else first] if away[0] != away[1] else None
+
+    def _distance(self, kind: str, held: NDArray[np.bool_], value: int) -> float:
+        """Give how far a cluster's mean output under a value is from that of profiles with the same other clusters."""
+        own = self.profiles.outputs[:, value]
+        added = own - own[~held].mean()
+        for other, ids in self.profiles.clusters.items():
+            if other != kind:
+                added = added - _means(added, ids, ~held)[ids]
+        return abs(float(added[held].mean()))
+
+
+def _means(values: NDArray[np.float64], ids: NDArray[np.int64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Give the mean of each cluster over the rows that count; 0 where there are none."""
+    many = int(ids.max()) + 1
+    sums = np.bincount(ids[counted], weights=values[counted], minlength=many)
+    return np.asarray(sums / np.maximum(np.bincount(ids[counted], minlength=many), 1))

@@ -1,0 +1,183 @@
+"""Alternation: the same profile with another value of the attribute, for classifiers and regressors (P3).
+
+Every profile is asked once with each value of the protected attribute, everything else kept. Profiles
+are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired
+difference of the outputs; step 2 the gap between groups where content is tied to the attribute. A
+service is asked again, never trained again: P3's own fourth step retrains on the swapped data, which
+makes every divergence exactly 0 (METHODS section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
+
+from assay.bounds import check_bounds
+from assay.errors import SpecificationError
+from assay.experiment import Experiment
+from assay.methods.alternation.analysis import Answers, judge_answers
+from assay.methods.shared.look_sizes import EARLY, look_sizes
+from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
+from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply
+from assay.rating.component import Tolerance
+
+BATCH = 500
+"""Questions asked at once."""
+
+
+@dataclass(frozen=True)
+class Alternation:
+    """Ask a classifier or a regressor about the same profile with each value of an attribute.
+
+    Parameters
+    ----------
+    attribute : str
+        Which attribute changes: one of the catalog, or the name of a table's column.
+    texts : TextProfiles, optional
+        Sentences to write profiles from; what is left out comes from the catalog.
+    records : RecordProfiles, optional
+        Rows to take profiles from. Without `texts` and `records` the catalog's sentences are used.
+    answers : str, optional
+        ``labels`` (a classifier) or ``numbers`` (a regressor); filled in from the target's kind.
+    labels : tuple of str
+        Labels whose scores are looked at, each a component. Empty: all, or of two only the last.
+    tie : float
+        Share of one side of the contents that a group holds in a biased block; the other groups hold the rest.
+    delta : float
+        Largest effect that still counts as none, in standard deviations of the output.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    profiles : int
+        Profiles at the first look; then twice as many at each, until a letter is clear or none are left.
+    stop_early : bool
+        Whether to look before all profiles have been asked about.
+    folds : int
+        Parts of the profiles for which divergences are given one by one, as P3's figures do.
+    """
+
+    attribute: Annotated[str, MaxLen(100)]
+    method: Literal["alternation"] = "alternation"
+    texts: TextProfiles | None = None
+    records: RecordProfiles | None = None
+    answers: Literal["labels", "numbers"] | None = None
+    labels: Annotated[tuple[str, ...], MaxLen(20)] = ()
+    tie: Annotated[float, Gt(0.5), Le(1)] = 0.9
+    delta: Annotated[float, Gt(0), Lt(10)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    profiles: Annotated[int, Ge(10), Le(20_000)] = 800
+    stop_early: bool = True
+    folds: Annotated[int, Ge(2), Le(50)] = 10
+    aggregation: Literal["worst", "vote"] = "worst"
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
+    summary: ClassVar[str] = "Does the answer change when nothing but the attribute changes?"
+    paper: ClassVar[str] = "Alelyani (2021)"
+
+    def __post_init__(self) -> None:
+        """Fill in the catalog's profiles and refuse what cannot be carried out."""
+        check_bounds(self)
+        if self.texts is not None and self.records is not None:
+            raise SpecificationError("give texts or records, not both: they are different profiles", "records")
+        if self.records is None:
+            object.__setattr__(self, "texts", (self.texts or TextProfiles()).filled_in(self.attribute))
+        if self.answers == "numbers" and self.labels:
+            raise SpecificationError("a regressor has no labels; leave them out", "labels")
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Names of the attribute's values."""
+        if self.records is not None:
+            return tuple(str(value) for value in self.records.values)
+        assert self.texts is not None  # noqa: S101  filled in when made
+        return tuple(self.texts.people)
+
+    def for_kind(self, kind: Kind) -> Alternation:
+        """Say what answers are expected from a kind of service.
+
+        Raises
+        ------
+        SpecificationError
+            If other answers were asked for.
+        """
+        due: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
+        if self.answers not in {None, due}:
+            raise SpecificationError(f"a {kind} answers with {due}, not with {self.answers}", "answers")
+        return replace(self, answers=due)
+
+    def expected_probes(self) -> int:
+        """Count the questions of a case that is clear at the first look."""
+        if self.records is not None:
+            return self._first(self.records.expected()) * len(self.values)
+        assert self.texts is not None  # noqa: S101
+        return self._first(self.texts.expected()) * len(self.values)
+
+    def _first(self, most: int) -> int:
+        return min(self.profiles, most) if self.stop_early else most
+
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Ask every profile with every value."""
+        writing, numbers = rng.spawn(2)
+        if self.records is not None:
+            cases: Sequence[Case] = record_cases(self.records, writing)
+        else:
+            assert self.texts is not None  # noqa: S101
+            cases = text_cases(self.texts, writing)
+        answers = Answers((), self.values, numbers=self.answers == "numbers")
+        components: list[Component] = []
+        looks: list[dict[str, Any]] = []
+        for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
+            yield from self._ask(answers, cases[:size])
+            last = size == len(cases) or not self.stop_early
+            look, again = deepcopy(own := numbers.spawn(1)[0]), own
+            components = self._judge(answers, look, 1.0 if last else EARLY, brief=not last)
+            looks.append({"profiles": size, "letters": {one.name: one.letter for one in components}})
+            if answers.unasked or all(one.declared or one.letter is None for one in components):
+                # the same draws, so the same letters, now with all that stands beside them
+                components = components if last else self._judge(answers, again, EARLY, brief=False)
+                break
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+            detail={"looks": looks},
+        )
+
+    def _judge(self, answers: Answers, rng: np.random.Generator, doubt: float, *, brief: bool) -> list[Component]:
+        """Judge what is there; `doubt` is by what the permitted doubt is multiplied."""
+        confidence = 1 - doubt * (1 - self.confidence)
+        return judge_answers(
+            answers,
+            Tolerance.around(self.delta, confidence),
+            tie=self.tie,
+            labels=self.labels,
+            folds=self.folds,
+            rng=rng,
+            brief=brief,
+        )
+
+    def _ask(self, answers: Answers, cases: Sequence[Case]) -> Generator[Sequence[Probe], Sequence[Reply], None]:
+        """Ask about the profiles that have not been asked about."""
+        question = Regress if self.answers == "numbers" else Classify
+        asked = [
+            (place, value, Probe(f"{case.name}/{self.values[value]}", question(given)))
+            for place, case in enumerate(cases)
+            if place >= len(answers.cases)
+            for value, given in enumerate(case.given)
+        ]
+        answers.cases = tuple(cases)
+        for start in range(0, len(asked), BATCH):
+            some = asked[start : start + BATCH]
+            replies = yield [probe for _, _, probe in some]
+            for (place, value, _), reply in zip(some, replies, strict=True):
+                answers.take(place, value, reply)

@@ -1,0 +1,1 @@
+"""Association of protected words with stereotypes in embeddings (Dobrzeniecka & Urbaniak)."""

@@ -1,0 +1,121 @@
+"""The measures of embedding bias that came before: shown beside the posterior, never its headline (METHODS section 6).
+
+Each is one number without uncertainty, or with that of one test; what they say of the same lists is of use to
+whoever knows them, and the null check says how often chance alone makes a number as large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.catalog.choices import AssociationWords
+from assay.methods.shared.coverage import Vectors
+from assay.rating.component import result_or_why
+from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product
+from assay.statistics.embeddings.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
+from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
+from assay.statistics.embeddings.weat import cosines, weat
+from assay.statistics.embeddings.weat_null import null_check
+
+Matrix = NDArray[np.float64]
+
+PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
+"""The effect size and the list size of P2's argument about WEAT."""
+
+
+def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> dict[str, Any]:
+    """Compute every measure that the lists allow; one they do not allow says why.
+
+    Parameters
+    ----------
+    words : AssociationWords
+        The lists.
+    vectors : Vectors
+        Vectors of the words that have one.
+    rng : Generator
+        Draws partitions where there are too many for all.
+
+    Returns
+    -------
+    dict
+        ``mac``, ``null``, and under ``weat`` a row for each two groups: WEAT, and beside it RND, ECT, RIPA, RNSB
+        (the classifier between the two stereotype lists) and DirectBias of the control words.
+    """
+    protected = {group: _matrix(vectors, listed) for group, listed in words.protected.items()}
+    stereotypes = {group: _matrix(vectors, listed) for group, listed in words.attributes.items()}
+    controls = _matrix(vectors, (*words.human, *words.neutral))
+    pairs = []
+    for a, b in combinations(words.protected, 2):
+        first, second, own, other = protected[a], protected[b], stereotypes[a], stereotypes[b]
+        row: dict[str, Any] = {"targets": [a, b], "attributes": [a, b]}
+        row |= result_or_why(partial(_weat, first, second, own, other, rng))
+        row["beside"] = {
+            "rnd": result_or_why(partial(_rnd, first, second, own)),
+            "ect": result_or_why(partial(_ect, first, second, own)),
+            "ripa": result_or_why(partial(_ripa, first, second, own)),
+            "rnsb": result_or_why(partial(_rnsb, own, other, first, second)),
+            "direct_bias": result_or_why(partial(_direct_bias, controls, first, second)),
+        }
+        pairs.append(row)
+    return {
+        "mac": result_or_why(lambda: _mac(words, vectors)),
+        "weat": pairs,
+        "null": result_or_why(lambda: asdict(null_check(effect=PUBLISHED_EFFECT, words=PUBLISHED_WORDS))),
+    }
+
+
+def _matrix(vectors: Vectors, listed: tuple[str, ...]) -> Matrix:
+    return vectors.matrix(vectors.among(listed))
+
+
+def _weat(first: Matrix, second: Matrix, own: Matrix, other: Matrix, rng: np.random.Generator) -> dict[str, Any]:
+    return weat(first, second, own, other, rng=rng).as_json()
+
+
+def _rnd(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
+    return asdict(relative_norm_distance(first, second, own))
+
+
+def _ect(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
+    return asdict(embedding_coherence(first, second, own))
+
+
+def _rnsb(own: Matrix, other: Matrix, first: Matrix, second: Matrix) -> dict[str, Any]:
+    return asdict(negative_sentiment_bias(own, other, np.concatenate([first, second])))
+
+
+def _ripa(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
+    return _paired(first, second) or asdict(relational_inner_product(first, second, own))
+
+
+def _direct_bias(controls: Matrix, first: Matrix, second: Matrix) -> dict[str, Any]:
+    return _paired(first, second) or asdict(direct_bias(controls, first, second))
+
+
+def _paired(first: Matrix, second: Matrix) -> dict[str, Any]:
+    """Say why groups cannot be taken in pairs, if so."""
+    if len(first) == len(second):
+        return {}
+    return {"why": f"the groups have {len(first)} and {len(second)} words; pairs need as many"}
+
+
+def _mac(words: AssociationWords, vectors: Vectors) -> dict[str, Any]:
+    distance: list[float] = []
+    of_word: list[str] = []
+    of_set: list[str] = []
+    for listed in words.protected.values():
+        for word in vectors.among(listed):
+            for name, attributes in words.attributes.items():
+                said = vectors.among(attributes)
+                if said:
+                    between = 1 - cosines(vectors.matrix([word]), vectors.matrix(said))[0]
+                    distance += between.tolist()
+                    of_word += [word] * len(said)
+                    of_set += [name] * len(said)
+    return asdict(mean_average_cosine(np.array(distance), of_word, of_set))

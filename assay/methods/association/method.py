@@ -1,0 +1,281 @@
+"""Association of protected words with stereotypes, for embedding endpoints (P2).
+
+Cosine distances between protected words (she, he; imam, rabbi) and attribute words are modelled by a
+hierarchy with a mean for each *connection*: attribute words that are associated with the word's own group,
+with a different group, that are about humans, or neutral. So a difference has an interval for the whole
+list, for each group and for each word, where one number (MAC, WEAT) has none (METHODS section 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
+from numpy.typing import NDArray
+
+from assay.bounds import check_bounds
+from assay.catalog.choices import AssociationWords
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
+from assay.errors import EvidenceError, SpecificationError, TooFewObservations, UnknownName
+from assay.experiment import Experiment
+from assay.methods.association.classical_measures import classical_measures
+from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
+from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Reason
+from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
+from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
+from assay.statistics.bayes.predictive_check import predictive_check
+from assay.statistics.embeddings.weat import cosines
+from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
+from assay.statistics.intervals.worst_block import largest_interval
+
+CONNECTIONS = ("associated", "different", "human", "neutral")
+"""What an attribute word can be to a protected word."""
+
+MASS = 0.89
+"""Mass of the intervals P2 prints."""
+
+
+@dataclass(frozen=True)
+class Association:
+    """Measure how near protected words are to stereotypes of their own and of other groups.
+
+    Parameters
+    ----------
+    attribute : str
+        What the groups differ in. Empty: what the specification is about, or gender.
+    specification : str, optional
+        Protected words, stereotypes and controls by name: one of the catalog or the caller's own.
+    words : AssociationWords, optional
+        The same, written out; it outranks `specification`.
+    residual : str
+        ``per-connection`` (one residual sigma for each connection; reproduces the published figures) or ``shared``.
+    prior : str
+        ``paper`` (P2, section 4.1) or ``weak`` (much wider).
+    draws : int
+        Posterior draws.
+    delta : float
+        Largest difference of mean cosine distances that still counts as none.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: Literal["association"] = "association"
+    specification: Annotated[str, MaxLen(100)] | None = None
+    words: AssociationWords | None = None
+    residual: Literal["per-connection", "shared"] = "per-connection"
+    prior: Literal["paper", "weak"] = "paper"
+    draws: Annotated[int, Ge(500), Le(50_000)] = 4000
+    delta: Annotated[float, Gt(0), Lt(2)] = 0.05
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER})
+    summary: ClassVar[str] = "Are words for a group nearer to the stereotypes of that group than to those of others?"
+    paper: ClassVar[str] = (
+        "Dobrzeniecka & Urbaniak, A Bayesian approach to uncertainty in word embedding bias estimation"
+    )
+
+    def __post_init__(self) -> None:
+        """Look the words up and refuse what cannot be carried out."""
+        check_bounds(self)
+        words = self.words
+        if words is None and is_shipped(self.specification):
+            words = shipped_words(AssociationWords, self.specification, self.attribute or "gender")
+        if words is None:
+            return  # one of the caller's own: whoever keeps it fills it in
+        if self.attribute not in {"", words.attribute}:
+            raise SpecificationError(
+                f"these words are about {words.attribute}, not about {self.attribute}; leave one of the two out",
+                "attribute",
+            )
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "attribute", words.attribute)
+
+    @property
+    def _words(self) -> AssociationWords:
+        if self.words is None:
+            raise UnknownName("specification", str(self.specification), tuple(specifications()), "specification")
+        return self.words
+
+    def expected_probes(self) -> int:
+        """Count the words whose vectors are asked for."""
+        return 0 if self.words is None else len(self.words.every)
+
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Ask for every vector, then compare distances."""
+        vectors = yield from ask_vectors(self._words.every)
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=(self._judge(vectors, rng),),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+        )
+
+    # ------------------------------------------------------------------------ judging
+    def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:
+        words = self._words
+        covered = cover(words.groups, vectors.of)
+        measurement = Measurement(
+            name=words.name,
+            counts=Counts(len(vectors.of), vectors.unusable, vectors.failed, vectors.unasked),
+            tolerance=Tolerance.around(self.delta, self.confidence),
+            detail={
+                "dimensions": vectors.dims,
+                "coverage": {name: one.as_json() for name, one in covered.items()},
+                "missing": dict(vectors.missing),
+            },
+        )
+        lacking = uncovered(covered, words.name)
+        try:
+            rows = distances_of(words, vectors)
+            posterior = fit_hierarchy(
+                rows.distance,
+                rows.connection,
+                rows.protected,
+                rng,
+                draws=self.draws,
+                residual=self.residual,
+                prior=self.prior,
+            )
+            evidence, intervals = effects_of(words, posterior, rows)
+        except EvidenceError as error:
+            return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
+        measurement.detail |= {
+            "connections": _connections(posterior),
+            "protected": _protected(words, posterior),
+            "predictive": result_or_why(
+                lambda: predictive_check(posterior, rows.distance, rows.connection, rows.protected).as_json()
+            ),
+            "raw": rows.as_json(),
+            "classical": classical_measures(words, vectors, rng),
+        }
+        if lacking:
+            # the posterior stands, but of other lists than were declared: it carries no letter
+            return measurement.give_up(*lacking, seen=intervals)
+        return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence), intervals)
+
+
+@dataclass(frozen=True)
+class Distances:
+    """One row for each protected word and attribute word: their cosine distance and their connection."""
+
+    protected: NDArray[np.str_]
+    attribute: NDArray[np.str_]
+    connection: NDArray[np.str_]
+    distance: NDArray[np.float64]
+
+    def as_json(self) -> dict[str, Any]:
+        """Write them by protected word and connection."""
+        written: dict[str, Any] = {}
+        for word, other, connection, distance in zip(
+            self.protected.tolist(),
+            self.attribute.tolist(),
+            self.connection.tolist(),
+            self.distance.tolist(),
+            strict=True,
+        ):
+            written.setdefault(word, {}).setdefault(connection, {})[other] = round(distance, 5)
+        return written
+
+
+def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
+    """Measure every protected word against every attribute word that has a vector, each pair once."""
+    rows: dict[tuple[str, str], str] = {}
+    for group, protected in words.protected.items():
+        for word in vectors.among(protected):
+            for other, listed in words.attributes.items():
+                for attribute in vectors.among(listed):
+                    if other == group:
+                        rows[word, attribute] = "associated"
+                    else:
+                        rows.setdefault((word, attribute), "different")
+            for name, listed in (("human", words.human), ("neutral", words.neutral)):
+                for attribute in vectors.among(listed):
+                    rows.setdefault((word, attribute), name)
+    first, second = (list(dict.fromkeys(pair[side] for pair in rows)) for side in (0, 1))
+    table = 1 - cosines(vectors.matrix(first), vectors.matrix(second))
+    at_first, at_second = ({word: place for place, word in enumerate(listed)} for listed in (first, second))
+    return Distances(
+        protected=np.array([word for word, _ in rows]),
+        attribute=np.array([other for _, other in rows]),
+        connection=np.array(list(rows.values())),
+        distance=np.array([table[at_first[word], at_second[other]] for word, other in rows], dtype=float),
+    )
+
+
+def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -> tuple[Evidence, dict[str, Interval]]:
+    """Draw both effects from the posterior (METHODS section 6), and state them.
+
+    Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
+    each word's from its own rows: the hierarchy would draw the groups towards each other.
+    Step 2: the mean distance to stereotypes of different groups less that to those of the own group.
+    """
+    shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
+    groups = [
+        means for listed in words.protected.values() if (means := _mean_of(posterior, listed, shares)) is not None
+    ]
+    step_2 = posterior.mean("different") - posterior.mean("associated")
+    if len(groups) < 2:
+        raise TooFewObservations(f"{len(groups)} groups have distances to control words; a difference needs two")
+    gaps = np.stack([b - a for a, b in combinations(groups, 2)], axis=1)
+    evidence = Evidence(np.abs(gaps).max(axis=1), step_2)
+    return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
+
+
+def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> NDArray[np.float64] | None:
+    """Draw a group's mean distance to the controls, each kind of control by how many of them there are."""
+    total, weight = np.zeros(1), 0.0
+    for name, share in shares.items():
+        drawn = [posterior.cell_by_itself(name, word) for word in words if share and posterior.has(name, word)]
+        if drawn:
+            total, weight = total + share * np.mean(np.stack(drawn), axis=0), weight + share
+    return None if weight == 0 else np.asarray(total / weight)
+
+
+def _summary(draws: NDArray[np.float64]) -> dict[str, Any]:
+    return {
+        "mean": float(draws.mean()),
+        "sd": float(draws.std()),
+        "hpdi_89": asdict(hpdi(draws, MASS)),
+        "equal_tailed_89": asdict(equal_tailed(draws, MASS)),
+    }
+
+
+def _connections(posterior: Posterior) -> list[dict[str, Any]]:
+    return [
+        {"connection": name, **_summary(posterior.mean(name)), "sigma": float(posterior.residual(name).mean())}
+        for name in posterior.connections
+    ]
+
+
+def _protected(words: AssociationWords, posterior: Posterior) -> list[dict[str, Any]]:
+    written = []
+    for group, listed in words.protected.items():
+        for word in listed:
+            cells = {
+                name: _summary(posterior.cell(name, word))
+                for name in posterior.connections
+                if posterior.has(name, word)
+            }
+            if cells:
+                written.append({"word": word, "group": group, "connections": cells})
+    return written
+
+
+def _why(letter: Letter, words: AssociationWords, evidence: Evidence) -> Reason:
+    facts: dict[str, Any] = {"step_1": float(evidence.step_1.mean()), "step_2": float(evidence.step_2.mean())}
+    if letter is Letter.BS:
+        return Reason("controls-nearer", facts, words.name)
+    gap = interval_of(evidence.step_2)
+    facts |= {"low": gap.low, "high": gap.high}
+    return Reason("nearer-to-own-stereotypes" if letter is Letter.DSBS else "no-nearer", facts, words.name)

@@ -1,0 +1,200 @@
+"""Real choices between two cues: what people or a service answered, and questions that ask a service.
+
+Where an observer answers questions, each answer is a trial: at a level of mixing it chose the first cue or
+the second. Trials come as an uploaded table, or from a classifier that is asked (METHODS section 4).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.bounds import check_bounds
+from assay.catalog.choices import ChoiceWords
+from assay.errors import EvidenceError, OutOfBounds, SpecificationError
+from assay.experiment import BUDGET
+from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
+from assay.model import Classify, Probe, Reply
+from assay.rating.component import Counts
+
+BATCH = 500
+"""Questions asked at once."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What was chosen about one concept at one level.
+
+    Parameters
+    ----------
+    concept : str
+        The word that was judged.
+    level : float
+        Share of the second cue in the stimulus.
+    chose_second, trials : int
+        Trials that chose the second cue; all trials.
+    """
+
+    concept: Annotated[str, MinLen(1), MaxLen(100)]
+    level: Annotated[float, Ge(-10), Le(10)]
+    chose_second: Annotated[int, Ge(0), Le(1_000_000)]
+    trials: Annotated[int, Ge(1), Le(1_000_000)]
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        """Refuse counts that cannot be."""
+        check_bounds(self)
+        if self.chose_second > self.trials:
+            raise OutOfBounds(
+                f"{self.chose_second} of {self.trials} trials on {self.concept!r} cannot have chosen the second cue",
+                "chose_second",
+            )
+
+
+@dataclass(frozen=True)
+class Questions:
+    """How a service that answers with a class is asked to choose.
+
+    Parameters
+    ----------
+    text : str
+        The question, with ``{cues}`` for the mixture of cue words and ``{word}`` for the concept.
+    first_label, second_label : str
+        Labels that choose the first cue and the second. Empty: what the words call the two sides.
+    levels : tuple of float
+        Shares of second cues in the mixtures.
+    mixed : int
+        Cue words in a mixture.
+    repeats : int
+        Different mixtures at each level.
+    """
+
+    text: Annotated[str, MaxLen(2000)] = "{cues}. Who is the {word}?"
+    first_label: Annotated[str, MaxLen(200)] = ""
+    second_label: Annotated[str, MaxLen(200)] = ""
+    levels: Annotated[tuple[float, ...], MinLen(2), MaxLen(41)] = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
+    mixed: Annotated[int, Ge(2), Le(100)] = 10
+    repeats: Annotated[int, Ge(1), Le(100)] = 3
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        """Refuse questions that ask nothing."""
+        check_bounds(self)
+        for slot in ("{cues}", "{word}"):
+            if self.text.count(slot) != 1:
+                raise SpecificationError(f"the question must hold {slot} once", "questions.text")
+        if self.first_label and self.first_label == self.second_label:
+            raise SpecificationError("the two labels must differ", "questions.second_label")
+        if any(not 0 <= level <= 1 for level in self.levels) or len(set(self.levels)) < len(self.levels):
+            raise OutOfBounds("levels are shares between 0 and 1, each once", "questions.levels")
+
+    def write(self, cues: Sequence[tuple[str, str]], word: str, level: float, rng: np.random.Generator) -> str:
+        """Write one question: cue words of both sides in the level's shares, in random order."""
+        of_second = round(level * self.mixed)
+        sides = [1] * of_second + [0] * (self.mixed - of_second)
+        mixture = [cues[pair][side] for pair, side in zip(rng.integers(len(cues), size=self.mixed), sides, strict=True)]
+        shuffled = [mixture[place] for place in rng.permutation(self.mixed)]
+        return self.text.replace("{cues}", " ".join(shuffled)).replace("{word}", word)
+
+    def shown(self, level: float) -> float:
+        """Give the share of second cues that a mixture of whole words really has."""
+        return round(level * self.mixed) / self.mixed
+
+    def chose_second(self, value: Any) -> bool | None:
+        """Read an answer; ``None`` where it is neither label."""
+        label = value.get("label") if isinstance(value, Mapping) else None
+        if label is None and isinstance(value, Mapping) and isinstance(scores := value.get("scores"), Mapping):
+            first, second = scores.get(self.first_label), scores.get(self.second_label)
+            return None if first is None or second is None or first == second else bool(second > first)
+        return {self.first_label: False, self.second_label: True}.get(label) if isinstance(label, str) else None
+
+
+def ask_choices(
+    questions: Questions, words: ChoiceWords, rng: np.random.Generator
+) -> Generator[Sequence[Probe], Sequence[Reply], tuple[tuple[Trials, ...], Counts]]:
+    """Ask about every word at every level.
+
+    Returns
+    -------
+    (tuple of Trials, Counts)
+        What was chosen, by word and level, and what became of the questions.
+
+    Notes
+    -----
+    Where cues are few, mixtures repeat. The answer to a repeated question is no further evidence, so it is
+    asked, and counts, once.
+    """
+    chosen: dict[tuple[str, float], list[bool]] = {}
+    became: Counter[str] = Counter()
+    asked: dict[str, tuple[str, float, int]] = {}
+    for word in (*words.concept_words, *words.controls):
+        for level in questions.levels:
+            for repeat in range(questions.repeats):
+                asked.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
+    every = list(asked.items())
+    for start in range(0, len(every), BATCH):
+        some = every[start : start + BATCH]
+        replies = yield [
+            Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text)) for text, (word, level, repeat) in some
+        ]
+        for (_, (word, level, _)), reply in zip(some, replies, strict=True):
+            if reply.failure is not None:
+                became["unasked" if reply.failure.code == BUDGET else "failed"] += 1
+            elif (second := questions.chose_second(reply.value)) is None:
+                became["unusable"] += 1
+            else:
+                became["usable"] += 1
+                chosen.setdefault((word, questions.shown(level)), []).append(second)
+    trials = tuple(Trials(word, level, sum(said), len(said)) for (word, level), said in chosen.items())
+    return trials, Counts(became["usable"], became["unusable"], became["failed"], became["unasked"])
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Curves fitted to the trials of each word, and why others have none."""
+
+    fits: Mapping[str, PsychometricFit]
+    without: Mapping[str, str]
+    counted: Mapping[str, tuple[Trials, ...]]
+
+    def table(self, roles: Mapping[str, str], shares: Mapping[str, float | None]) -> list[dict[str, Any]]:
+        """Write every word's numbers down; ``why`` where no curve could be fitted."""
+        rows = []
+        for word, trials in self.counted.items():
+            row: dict[str, Any] = {"word": word, "role": roles.get(word, "concept"), "share": shares.get(word)}
+            if word in self.fits:
+                fit = self.fits[word]
+                row |= {
+                    "pse": asdict(fit.pse),
+                    "jnd": fit.sigma.estimate,
+                    "jnd_75": fit.jnd_75.estimate,
+                    "lapse": asdict(fit.lapse),
+                }
+            else:
+                row |= {"pse": None, "jnd": None, "jnd_75": None, "why": self.without[word]}
+            row["trials"] = [[one.level, one.chose_second, one.trials] for one in trials]
+            rows.append(row)
+        return rows
+
+
+def judge_trials(trials: Iterable[Trials]) -> Judgements:
+    """Fit a curve to the trials of each word."""
+    counted: dict[str, list[Trials]] = {}
+    for one in trials:
+        counted.setdefault(one.concept, []).append(one)
+    fits, without = {}, {}
+    for word, listed in counted.items():
+        try:
+            fits[word] = fit_psychometric(
+                [one.level for one in listed], [one.chose_second for one in listed], [one.trials for one in listed]
+            )
+        except EvidenceError as error:
+            without[word] = str(error)
+    return Judgements(fits, without, {word: tuple(listed) for word, listed in counted.items()})

@@ -1,0 +1,183 @@
+"""Two-alternative forced choice: psychophysics of embedding endpoints, and of whoever answers (P1).
+
+An observer is asked which of two cues (she, he) a concept (electrician) belongs to, while the scene is
+morphed from one cue to the other. The level at which it cannot tell, the point of subjective equality
+(PSE), is 1/2 where the concept takes no side. In a space of words cosines decide, so the point has a closed
+form; for services and people that answer questions a curve is fitted to their choices (METHODS section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+
+from assay.bounds import check_bounds
+from assay.catalog.choices import ChoiceWords
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
+from assay.errors import SpecificationError, UnknownName
+from assay.experiment import Experiment
+from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
+from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
+from assay.methods.shared.coverage import Vectors, ask_vectors
+from assay.methods.shared.distributions import refuse_repeats
+from assay.model import Component, Finding, Kind, Probe, Reply
+from assay.rating.component import Counts, Tolerance
+
+
+@dataclass(frozen=True)
+class ForcedChoice:
+    """Ask which of two cues each concept belongs to.
+
+    Parameters
+    ----------
+    attribute : str
+        What the cues differ in. Empty: what the specification is about, or gender.
+    specification : str, optional
+        Cues, concepts and controls by name: one of the catalog or the caller's own.
+    words : ChoiceWords, optional
+        The same, written out; it outranks `specification`.
+    models : tuple of str
+        Names of several models of the service, each a replicate. Empty: the one its settings name.
+    templates : tuple of str
+        Phrases that concepts are put into, ``{word}`` for the word. Each is a replicate.
+    half_samples : int
+        Random halves of the dimensions; each is a replicate and costs no call. 0 uses all dimensions once.
+    weight : float
+        Weight of the concept beside the cues' mixture, which has 1.
+    normalise : bool
+        Whether vectors are brought to length 1 first: how long a service makes them says how often a word is
+        used, not where it belongs. False takes them as they come.
+    questions : Questions, optional
+        How a classifier is asked to choose.
+    trials : tuple of Trials
+        Choices already made, by people or a service; then nothing is asked.
+    delta : float
+        Largest deviation from 1/2 (controls), and largest spread beyond the controls' (concepts), that
+        still counts as none, in shares of the mixture.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: Literal["forced-choice"] = "forced-choice"
+    specification: Annotated[str, MaxLen(100)] | None = None
+    words: ChoiceWords | None = None
+    models: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(200)], ...], MaxLen(50)] = ()
+    templates: Annotated[tuple[str, ...], MinLen(1), MaxLen(20)] = ("{word}",)
+    half_samples: Annotated[int, Ge(0), Le(200)] = 20
+    weight: Annotated[float, Gt(0), Le(10)] = 1.0
+    normalise: bool = True
+    questions: Questions | None = None
+    trials: Annotated[tuple[Trials, ...], MaxLen(20_000)] = ()
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.05
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
+    summary: ClassVar[str] = "Which of two cues does a space of words, or an observer, take each concept to belong to?"
+    paper: ClassVar[str] = "Liang & Acuna (2020)"
+
+    def __post_init__(self) -> None:
+        """Look the words up and refuse what cannot be carried out."""
+        check_bounds(self)
+        refuse_repeats("templates", self.templates)
+        if self.models:
+            refuse_repeats("models", self.models)
+        for place, template in enumerate(self.templates):
+            if template.count("{word}") != 1 or "{" in template.replace("{word}", ""):
+                raise SpecificationError(
+                    f"the template {template!r} must hold {{word}} once and no other braces", f"templates.{place}"
+                )
+        words = self.words
+        if words is None and is_shipped(self.specification):
+            words = shipped_words(ChoiceWords, self.specification, self.attribute or "gender")
+        if words is None:
+            return  # one of the caller's own: whoever keeps it fills it in
+        if self.attribute not in {"", words.attribute}:
+            raise SpecificationError(
+                f"these words are about {words.attribute}, not about {self.attribute}; leave one of the two out",
+                "attribute",
+            )
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "attribute", words.attribute)
+
+    def for_kind(self, kind: Kind) -> ForcedChoice:
+        """Say how a kind of service is asked: for vectors, or questions."""
+        if kind is Kind.EMBEDDER:
+            if self.questions is not None:
+                raise SpecificationError("an embedder is asked for vectors, not questions; leave them out", "questions")
+            return self
+        asked = self.questions or Questions()
+        words = self._words
+        return replace(
+            self,
+            questions=replace(
+                asked,
+                first_label=asked.first_label or words.first,
+                second_label=asked.second_label or words.second,
+            ),
+        )
+
+    @property
+    def _words(self) -> ChoiceWords:
+        if self.words is None:
+            raise UnknownName("specification", str(self.specification), tuple(specifications()), "specification")
+        return self.words
+
+    def phrases(self, word: str) -> tuple[str, ...]:
+        """Put a word into each template."""
+        return tuple(template.replace("{word}", word) for template in self.templates)
+
+    def expected_probes(self) -> int:
+        """Count what is asked."""
+        if self.trials or self.words is None:
+            return 0
+        if self.questions is not None:
+            spoken = len(self._words.concepts) + len(self._words.controls)
+            return spoken * len(self.questions.levels) * self.questions.repeats
+        return len(dict.fromkeys(self._texts())) * max(1, len(self.models))
+
+    def _texts(self) -> list[str]:
+        words = self._words
+        spoken = [phrase for word in (*words.concept_words, *words.controls) for phrase in self.phrases(word)]
+        return [cue for pair in words.cues for cue in pair] + spoken
+
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Ask for every vector or choice, then see on which side each word falls."""
+        tolerance = Tolerance.around(self.delta, self.confidence)
+        component: Component
+        if self.trials or self.questions is not None:
+            component = yield from self._by_choices(tolerance, rng)
+        else:
+            spaces: list[Vectors] = []
+            for model in self.models or ("",):
+                space = yield from ask_vectors(self._texts(), model)
+                spaces.append(space)
+            replicates = Replicates(self.templates, self.half_samples, self.weight, self.normalise)
+            component = judge_vectors(self._words, spaces, replicates, tolerance, rng)
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=(component,),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+        )
+
+    def _by_choices(
+        self, tolerance: Tolerance, rng: np.random.Generator
+    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
+        """Take the choices that were made, or ask for them."""
+        trials: Sequence[Trials] = self.trials
+        counts = Counts(sum(one.trials for one in trials))
+        if not trials:
+            assert self.questions is not None  # noqa: S101  one of the two is there
+            trials, counts = yield from ask_choices(self.questions, self._words, rng)
+        return judge_choices(self._words, trials, counts, tolerance, rng)

@@ -1,0 +1,182 @@
+"""A psychometric curve fitted to real choices: the posterior on a grid that is refined where its mass is.
+
+``P(second | a) = l / 2 + (1 - l) Phi((a - mu) / sigma)``: mu is the point of subjective equality, sigma
+the steepness and l the share of answers given without looking (METHODS section 4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import NoTransition, OutOfBounds, TooFewObservations
+from assay.model import Interval
+from assay.statistics.bayes.grid import Grid, Range
+from assay.statistics.bayes.population import Margin
+from assay.statistics.embeddings.two_afc import JND_75
+
+FloatArray = NDArray[np.float64]
+
+COARSE, FINE = (31, 31, 9), (61, 41, 17)
+"""Cells of the grid (mu, log sigma, root of the lapse) while it is drawn in, and at last."""
+
+LAPSES_PRIOR = 20
+"""Lapses are Beta(1, 20), mostly below .14."""
+
+MOST_LAPSES = 0.5
+
+LEVELS_AT_ONCE = 64
+"""Levels that are held against every cell at once: bounds the memory of uploads in which no level repeats."""
+
+NEGLIGIBLE = 1e-5
+"""Mass that is cut off either end of a margin when the grid is drawn in."""
+
+LIMITS = ((0.025, 0.975), (0.025, 0.5, 0.975), (0.025, 0.975))
+"""Quantiles that are reported of each."""
+
+FIRST_TRIALS, MORE = 25, 16
+"""Trials that the first grid counts at most, and how many times as many each next one does.
+
+A grid shows where the mass is only if the mass is wider than its cells. So that the widest grid never sees a
+posterior between its points, it counts all answers for less; 16 times the answers make it four times narrower.
+"""
+
+
+@dataclass(frozen=True)
+class PsychometricFit:
+    """The posterior of a curve, in units of the level.
+
+    Attributes
+    ----------
+    pse : Interval
+        Level at which both answers are as likely: posterior mean and 95 % interval.
+    sigma : Interval
+        Standard deviation of the cumulative normal: posterior median and 95 % interval.
+    jnd_75 : Interval
+        Distance from 50 % to 75 %, .6745 sigma.
+    lapse : Interval
+        Share of answers given without looking.
+    pse_sd : float
+        Posterior standard deviation of `pse`.
+    """
+
+    pse: Interval
+    sigma: Interval
+    jnd_75: Interval
+    lapse: Interval
+    pse_sd: float
+    _grid: Grid
+
+    @property
+    def point(self) -> Margin:
+        """Posterior of the point of subjective equality, whatever the steepness and the lapses."""
+        return Margin(self._grid.edges[0], self._grid.margin(0))
+
+
+def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> PsychometricFit:
+    """Fit a curve to counted choices.
+
+    Parameters
+    ----------
+    level : array_like, shape (n,)
+        Share of the second cue in the stimulus.
+    chose_second, trials : array_like, shape (n,)
+        Trials at that level that chose the second cue; trials at that level.
+
+    Returns
+    -------
+    PsychometricFit
+        Priors are flat in mu (one range of the levels beyond them on either side) and in log sigma (from
+        1/200 of the range to five times of it), Beta(1, 20) in the lapse.
+
+    Raises
+    ------
+    TooFewObservations
+        If fewer than two distinct levels were shown.
+    NoTransition
+        If every answer is the same, so that no finite point exists.
+    OutOfBounds
+        If counts are negative, more than the trials, or of other lengths.
+
+    References
+    ----------
+    .. [1] "Artificial mental phenomena" (FAT* 2020), Psychophysics and the 2AFC task.
+    .. [2] Kuss, Jaekel & Wichmann (2005), "Bayesian inference for psychometric functions", J. Vision 5.
+    """
+    at, chose, shown = _counted(level, chose_second, trials)
+    grid = _refined(at, chose, shown)
+    (low, high), sigmas, lapses = (grid.quantiles(place, limits) for place, limits in enumerate(LIMITS))
+    mu, over_mu = grid.middles(0), grid.margin(0)
+    pse = float(mu @ over_mu)
+    lapse = float(grid.middles(2) ** 2 @ grid.margin(2))
+    sigma = Interval(*(float(np.exp(sigmas[place])) for place in (1, 0, 2)))
+    return PsychometricFit(
+        pse=Interval(pse, float(low), float(high)),
+        sigma=sigma,
+        jnd_75=Interval(JND_75 * sigma.estimate, JND_75 * sigma.low, JND_75 * sigma.high),
+        lapse=Interval(lapse, float(lapses[0] ** 2), float(lapses[1] ** 2)),
+        pse_sd=float(np.sqrt((mu - pse) ** 2 @ over_mu)),
+        _grid=grid,
+    )
+
+
+def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Check counts and put those of one level together."""
+    at, chose, shown = (np.asarray(each, dtype=float) for each in (level, chose_second, trials))
+    if not at.shape == chose.shape == shown.shape or at.ndim != 1:
+        raise OutOfBounds("levels, choices and trials must be as many", "trials")
+    if not (np.isfinite(at).all() and ((chose >= 0) & (chose <= shown)).all()):
+        raise OutOfBounds("levels must be finite, and choices between 0 and the trials of their level", "trials")
+    held = shown > 0
+    distinct, where = np.unique(at[held], return_inverse=True)
+    if len(distinct) < 2:
+        raise TooFewObservations(f"{len(distinct)} levels were shown; a curve needs two at least")
+    chose, shown = (np.asarray(np.bincount(where, counts[held]), dtype=float) for counts in (chose, shown))
+    if chose.sum() in {0, shown.sum()}:
+        side = "second" if chose.sum() else "first"
+        raise NoTransition(f"all {int(shown.sum())} answers chose the {side} cue, so that no finite point exists")
+    return distinct, chose, shown
+
+
+def _refined(at: FloatArray, chose: FloatArray, shown: FloatArray) -> Grid:
+    """Draw the grid in while it counts more and more of the answers, then once more in fine cells."""
+    low, high = float(at[0]), float(at[-1])
+    span = high - low
+    within: Sequence[Range] = (
+        (low - span, high + span),
+        (math.log(span / 200), math.log(5 * span)),
+        (0.0, math.sqrt(MOST_LAPSES)),
+    )
+    counted, every = 0.0, float(shown.sum())
+    while counted < every:
+        counted = min(every, counted * MORE or FIRST_TRIALS)
+        within = _posterior(at, chose, shown - chose, within, COARSE, share=counted / every).narrowed(NEGLIGIBLE)
+    return _posterior(at, chose, shown - chose, within, FINE)
+
+
+def _posterior(
+    at: FloatArray,
+    second: FloatArray,
+    first: FloatArray,
+    within: Sequence[Range],
+    cells: tuple[int, int, int],
+    share: float = 1.0,
+) -> Grid:
+    """Weigh every cell by the posterior at its middle, with each answer counted for a `share` of one."""
+    from scipy.special import ndtr
+
+    grid = Grid.over(within, cells)
+    mu, sigma, lapse = grid.middles(0), np.exp(grid.middles(1)), grid.middles(2) ** 2
+    for start in range(0, len(at), LEVELS_AT_ONCE):
+        some = slice(start, start + LEVELS_AT_ONCE)
+        away = (at[some] - mu[:, None, None]) / sigma[:, None]  # (mu, sigma, levels)
+        above, below = ndtr(away), ndtr(-away)
+        for place, one in enumerate(lapse):  # no lapse is 0, so neither logarithm is infinite
+            said_second, said_first = (np.log(one / 2 + (1 - one) * side) for side in (above, below))
+            grid.mass[:, :, place] += said_second @ second[some] + said_first @ first[some]
+    # of the lapse's root, which has cells enough where lapses mostly are: its density is the prior's times 2 root
+    return grid.weighed(share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2)))

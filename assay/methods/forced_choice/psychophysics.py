@@ -1,0 +1,303 @@
+"""From vectors or choices to a component of forced choice (METHODS section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.catalog.choices import ChoiceWords
+from assay.errors import EvidenceError
+from assay.methods.forced_choice.choice_trials import Trials, judge_trials
+from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
+from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
+from assay.model import Component, Evidence, Letter, Reason
+from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
+from assay.statistics.embeddings.two_afc import indifference_points, summarise
+from assay.statistics.intervals.correlation import pearson, slope
+
+LEAST = 3
+"""Words that controls and concepts must have each: a spread needs three."""
+
+LEVELS = tuple(round(float(level), 2) for level in np.linspace(-0.5, 1.5, 41))
+"""Levels of mixing at which psychometric curves are written down."""
+
+Table = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """What the point of a word is measured over: phrases and halves of the dimensions; its weight and length."""
+
+    templates: tuple[str, ...]
+    half_samples: int
+    weight: float
+    normalise: bool = True
+
+    def phrases(self, word: str) -> tuple[str, ...]:
+        """Put a word into each template."""
+        return tuple(template.replace("{word}", word) for template in self.templates)
+
+
+# ---------------------------------------------------------------------------- vectors
+def judge_vectors(
+    words: ChoiceWords,
+    spaces: Sequence[Vectors],
+    replicates: Replicates,
+    tolerance: Tolerance,
+    rng: np.random.Generator,
+) -> Component:
+    """Let the closed-form observer choose.
+
+    Parameters
+    ----------
+    words : ChoiceWords
+        Cues, concepts and controls.
+    spaces : sequence of Vectors
+        What each of a service's models said; a word counts where every one of them has it.
+    replicates : Replicates
+        What points are measured over.
+    tolerance : Tolerance
+        What is held against the effects.
+    rng : Generator
+        Draws everything random.
+    """
+    cues = tuple(pair for pair in words.cues if all(cue in space.of for cue in pair for space in spaces))
+    usable = {
+        word
+        for word in (*words.concept_words, *words.controls)
+        if all(phrase in space.of for phrase in replicates.phrases(word) for space in spaces)
+    }
+    covered = cover({"concepts": words.concept_words, "controls": words.controls}, usable)
+    covered |= cover({"cues": [cue for pair in words.cues for cue in pair]}, {cue for pair in cues for cue in pair})
+    measurement = _measurement_of(words, spaces, cues, covered, tolerance)
+    if low := uncovered(covered, words.name):
+        return measurement.give_up(*low)
+    concepts = tuple(word for word in words.concept_words if word in usable)
+    controls = tuple(word for word in words.controls if word in usable)
+    try:
+        points = np.stack([_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
+        halves = [_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
+        effects = choice_effects(points, len(concepts), rng, least=LEAST)
+    except EvidenceError as error:
+        return measurement.impossible(error)
+    table = _table(points, np.stack(halves), concepts, controls, words, rng)
+    measurement.detail |= {
+        "words": table,
+        "levels": list(LEVELS),
+        "replicates": dict(zip(("models", "cues", "templates"), points.shape[:3], strict=True))
+        | {"half_samples": replicates.half_samples},
+        **_beside(table, effects, rng),
+    }
+    mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
+    return measurement.conclude(
+        Evidence(effects.step_1, effects.step_2),
+        lambda letter: _why(letter, words, concepts, mean, effects),
+        effects.intervals(),
+    )
+
+
+def _measurement_of(
+    words: ChoiceWords,
+    spaces: Sequence[Vectors],
+    cues: Sequence[tuple[str, str]],
+    covered: Mapping[str, Coverage],
+    tolerance: Tolerance,
+) -> Measurement:
+    """Begin the component of some vectors: what was answered, and which words have one."""
+    return Measurement(
+        name=words.name,
+        counts=Counts(
+            sum(len(space.of) for space in spaces),
+            sum(space.unusable for space in spaces),
+            sum(space.failed for space in spaces),
+            sum(space.unasked for space in spaces),
+        ),
+        tolerance=tolerance,
+        detail={
+            "dimensions": spaces[0].dims,
+            "coverage": {name: one.as_json() for name, one in covered.items()},
+            "missing": {text: why for space in spaces for text, why in space.missing.items()},
+            "cues": [list(pair) for pair in cues],
+            "sides": {"first": words.first, "second": words.second},
+        },
+    )
+
+
+def _points(
+    space: Vectors,
+    cues: Sequence[tuple[str, str]],
+    words: Sequence[str],
+    replicates: Replicates,
+    kept: NDArray[np.int64] | None = None,
+) -> NDArray[np.float64]:
+    """Find every point of subjective equality in some dimensions, or all; shape (cue pairs, templates, words)."""
+    dims = np.arange(space.dims) if kept is None else kept
+
+    def said_of(texts: Sequence[str]) -> NDArray[np.float64]:
+        vectors = space.matrix(texts)
+        if replicates.normalise:
+            vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors[:, dims]
+
+    first, second = (said_of([pair[side] for pair in cues]) for side in (0, 1))
+    phrased = [said_of([template.replace("{word}", word) for word in words]) for template in replicates.templates]
+    of_phrases = [indifference_points(first, second, said, weight=replicates.weight) for said in phrased]
+    return np.stack(of_phrases, axis=1)
+
+
+def _halves(
+    space: Vectors,
+    cues: Sequence[tuple[str, str]],
+    words: Sequence[str],
+    replicates: Replicates,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Find the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
+
+    They stand for P1's bootstrapped corpora: how far a point moves by chance is the JND. The point itself is that
+    of all dimensions, because a ratio that is averaged over halves lies elsewhere (measured: .540 for .527).
+    """
+    if not replicates.half_samples:
+        return _points(space, cues, words, replicates)[:, :, None]
+    size = max(1, space.dims // 2)
+    drawn = [np.sort(rng.permutation(space.dims)[:size]) for _ in range(replicates.half_samples)]
+    return np.stack([_points(space, cues, words, replicates, kept) for kept in drawn], axis=2)
+
+
+def _table(
+    points: NDArray[np.float64],
+    halves: NDArray[np.float64],
+    concepts: Sequence[str],
+    controls: Sequence[str],
+    words: ChoiceWords,
+    rng: np.random.Generator,
+) -> Table:
+    """Write down the numbers of every word."""
+    # what shares a model and a cue pair is one cluster
+    clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
+    moved = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
+    table = []
+    for place, word in enumerate((*concepts, *controls)):
+        one = summarise(clusters[:, :, place], moved[:, :, place], rng, LEVELS)
+        table.append(
+            {
+                "word": word,
+                "role": "concept" if place < len(concepts) else "control",
+                "share": words.concepts.get(word),
+                "pse": asdict(one.pse),
+                "jnd": one.jnd,
+                "jnd_75": one.jnd_75,
+                "curve": [round(level, 4) for level in one.curve],
+            }
+        )
+    return table
+
+
+# ---------------------------------------------------------------------------- choices
+def judge_choices(
+    words: ChoiceWords,
+    trials: Sequence[Trials],
+    counts: Counts,
+    tolerance: Tolerance,
+    rng: np.random.Generator,
+) -> Component:
+    """Fit a curve to the choices about each word, and judge the curves.
+
+    Parameters
+    ----------
+    words : ChoiceWords
+        Which words are controls, and the shares of concepts; other words count as concepts.
+    trials : sequence of Trials
+        What was chosen.
+    counts : Counts
+        What became of the questions.
+    tolerance : Tolerance
+        What is held against the effects.
+    rng : Generator
+        Draws everything random.
+    """
+    made = judge_trials(trials)
+    roles = {word: "control" if word in words.controls else "concept" for word in made.counted}
+    table = made.table(roles, words.concepts)
+    measurement = Measurement(
+        name=words.name,
+        counts=counts,
+        tolerance=tolerance,
+        detail={"words": table, "sides": {"first": words.first, "second": words.second}, "without": dict(made.without)},
+    )
+    if not trials:
+        return measurement.give_up(Reason("no-usable-observations", {}, words.name))
+    if counts.unusable + counts.failed > (1 - ENOUGH) * counts.asked:
+        code = "target-output-unusable" if counts.unusable > counts.failed else "target-calls-failed"
+        facts = {"total": counts.asked, "share": 1 - counts.usable / counts.asked, "why": {}}
+        return measurement.give_up(Reason(code, facts, words.name))
+    concepts = [word for word in made.fits if roles[word] == "concept"]
+    controls = [word for word in made.fits if roles[word] == "control"]
+    groups = {name: [word for word in roles if roles[word] == role] for name, role in GROUPS.items()}
+    covered = cover(groups, made.fits)
+    measurement.detail["coverage"] = {name: one.as_json() for name, one in covered.items()}
+    if low := uncovered({name: one for name, one in covered.items() if one.words}, words.name):
+        return measurement.give_up(*low)
+    try:
+        points = [made.fits[word].point for word in (*concepts, *controls)]
+        effects = trial_effects(points, len(concepts), rng, least=LEAST)
+    except EvidenceError as error:
+        return measurement.impossible(error)
+    measurement.detail |= _beside(table, effects, rng)
+    mean = np.array([made.fits[word].pse.estimate for word in concepts])
+    return measurement.conclude(
+        Evidence(effects.step_1, effects.step_2),
+        lambda letter: _why(letter, words, concepts, mean, effects),
+        effects.intervals(),
+    )
+
+
+GROUPS = {"concepts": "concept", "controls": "control"}
+
+
+# ---------------------------------------------------------------------------- both
+def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:
+    """Give what is shown beside the letter: spreads, and how points go with what was declared of the words."""
+    detail: dict[str, Any] = {
+        "spread": {"concepts": effects.concept_spread, "controls": effects.control_spread},
+        "controls_mean": effects.control_mean,
+    }
+    known = [row for row in table if row["share"] is not None and row["pse"] is not None]
+    if len(known) < LEAST:
+        return detail
+    points = np.array([row["pse"]["estimate"] for row in known], dtype=float)
+    shares, jnds = (np.array([row[key] for row in known], dtype=float) for key in ("share", "jnd"))
+    detail["correlation"] = result_or_why(lambda: asdict(pearson(shares, points)))
+    detail["slope"] = result_or_why(lambda: asdict(slope(shares, points, rng)))
+    # P1 holds the JND against the standard deviation of the share itself
+    detail["jnd_correlation"] = result_or_why(lambda: asdict(pearson(np.sqrt(shares * (1 - shares)), jnds)))
+    return detail
+
+
+def _why(
+    letter: Letter,
+    words: ChoiceWords,
+    concepts: Sequence[str],
+    mean: NDArray[np.float64],
+    effects: ChoiceEffects,
+) -> Reason:
+    facts: Mapping[str, Any]
+    if letter is Letter.BS:
+        # above 1/2 more of the second cue is needed to choose it: the observer prefers the first
+        side = words.first if effects.control_mean > 0.5 else words.second
+        facts = {"side": side, "mean": effects.control_mean, "step_1": float(effects.step_1.mean())}
+        return Reason("controls-lean", facts, words.name)
+    if letter is Letter.UCS:
+        return Reason("choices-balanced", {"step_2": float(effects.step_2.mean())}, words.name)
+    facts = {
+        "step_2": float(effects.step_2.mean()),
+        "most_first": concepts[int(mean.argmax())],
+        "first": words.first,
+        "most_second": concepts[int(mean.argmin())],
+        "second": words.second,
+    }
+    return Reason("choices-follow-words", facts, words.name)

@@ -1,0 +1,1 @@
+"""What several methods use: distributions, coverage of word lists, profiles."""

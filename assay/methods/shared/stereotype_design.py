@@ -1,0 +1,151 @@
+"""The design that stereotype-score and visual-stereotype share: words by name, and looks until the letter is clear."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from copy import deepcopy
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from assay.bounds import check_bounds
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
+from assay.catalog.stereotypes import StereotypeWords, VisualWords
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.methods.shared.distributions import refuse_repeats
+from assay.methods.shared.look_sizes import EARLY, look_sizes
+from assay.methods.shared.term_scores import TermScores
+from assay.model import Component, Finding, Probe, Reply
+from assay.rating.component import Tolerance
+
+W = TypeVar("W", StereotypeWords, VisualWords)
+
+Asking = Generator[Sequence[Probe], Sequence[Reply], None]
+
+
+class StereotypeDesign(ABC, Generic[W]):
+    """Base class of both methods; the fields are declared by each of them, in the order of its API."""
+
+    attribute: str
+    method: str
+    specification: str | tuple[str, ...] | None
+    words: tuple[W, ...] | None
+    per_term: int
+    most_per_term: int
+    stop_early: bool
+    delta: float
+    confidence: float
+    aggregation: str
+
+    words_type: ClassVar[type[Any]]
+    """What the words are."""
+
+    def __post_init__(self) -> None:
+        """Look the words up and refuse what cannot be carried out."""
+        check_bounds(self)
+        if self.stop_early and self.per_term > self.most_per_term:
+            raise OutOfBounds(
+                f"most_per_term must be at least per_term ({self.per_term}), not {self.most_per_term}", "most_per_term"
+            )
+        words = self.words if self.words is not None else self._shipped()
+        if words is None:
+            return  # the service fills in the caller's own
+        refuse_repeats("words", [one.name for one in words])
+        about = list(dict.fromkeys(one.attribute for one in words))
+        named = about[0] if len(about) == 1 else "several"
+        if self.attribute not in {"", named}:
+            raise SpecificationError(
+                f"these words are about {', '.join(about)}, not about {self.attribute}; leave one of the two out",
+                "attribute",
+            )
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "attribute", named)
+        self.refuse_useless(words)
+
+    @abstractmethod
+    def refuse_useless(self, words: Sequence[W]) -> None:
+        """Refuse material of which none is of use; where some is not, it is counted and the rest asked about."""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Names of the specifications that were asked for; empty for the attribute's usual one."""
+        return (self.specification,) if isinstance(self.specification, str) else self.specification or ()
+
+    @property
+    def known_words(self) -> tuple[W, ...]:
+        """The words.
+
+        Raises
+        ------
+        UnknownName
+            If some are the caller's own, and were not filled in.
+        """
+        if self.words is None:
+            raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
+        return self.words
+
+    def _shipped(self) -> tuple[W, ...] | None:
+        if not all(map(is_shipped, self.named)):
+            return None
+        attribute = self.attribute or "gender"
+        return tuple(shipped_words(self.words_type, name, attribute) for name in self.named or (None,))
+
+    # ------------------------------------------------------------------------ the experiment
+    @property
+    def most_rounds(self) -> int:
+        """Items of each term at the last look."""
+        return self.most_per_term if self.stop_early else self.per_term
+
+    def tolerance(self, doubt: float = 1.0) -> Tolerance:
+        """Return what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
+        confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self.known_words))
+        return Tolerance.around(self.delta, confidence, largest=0.5)
+
+    def look(
+        self,
+        found: TermScores[Any, Any, Any],
+        rounds: Sequence[Sequence[Any]],
+        ask: Callable[[int, int], Asking],
+        rng: np.random.Generator,
+    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
+        """Ask round after round, judge the answers so far, and stop when the letter is clear.
+
+        Parameters
+        ----------
+        found : TermScores
+            Takes the answers.
+        rounds : sequence of sequences
+            Pairs or pictures, in rounds over the terms.
+        ask : callable
+            Asks about the rounds from one number up to another.
+        rng : Generator
+            Draws the effects.
+        """
+        if not rounds:
+            return found.judge(self.tolerance(), rng)
+        asked = 0
+        for size in look_sizes(min(self.per_term, len(rounds)), len(rounds), self.stop_early):
+            yield from ask(asked, size)
+            asked = size
+            last = size == len(rounds) or not self.stop_early or found.tally.unasked > 0
+            look, again = deepcopy(own := rng.spawn(1)[0]), own
+            tolerance = self.tolerance(1.0 if last else EARLY)
+            component = found.judge(tolerance, look, brief=True)
+            found.looks.append(found.looked(size, component))
+            if last or component.declared or component.letter is None:
+                break
+        # the same draws, so the same letter, now with all that stands beside it
+        return found.judge(tolerance, again)
+
+    def finding(self, components: Sequence[Component], model: dict[str, Any]) -> Finding:
+        """Make the finding; `model` is the score over all specifications."""
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+            detail={"model": model},
+        )

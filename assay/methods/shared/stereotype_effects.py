@@ -1,0 +1,91 @@
+"""The two effects of stereotype scores, drawn: what a model prefers, and whether it prefers the stereotype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import TooFewObservations
+from assay.model import Interval
+from assay.statistics.intervals.credible import size_interval
+
+FloatArray = NDArray[np.float64]
+
+DRAWS = 4000
+
+NO_PREFERENCE = 0.5
+"""Score of a model that prefers neither."""
+
+
+class Score(Protocol):
+    """A score whose uncertainty can be drawn: `SharesPosterior` of choices, `ImagesPosterior` of probabilities."""
+
+    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+        """Draw the score, shape (draws,)."""
+
+
+@dataclass(frozen=True)
+class StereotypeEffects:
+    """Draws of both scores, and the effects they make.
+
+    Attributes
+    ----------
+    neutral, stereotyped : ndarray, shape (draws,)
+        Share of neutral sentences in which the first group was preferred; share of stereotype choices.
+    """
+
+    neutral: FloatArray
+    stereotyped: FloatArray
+
+    @property
+    def step_1(self) -> FloatArray:
+        """Distance of the neutral score from 1/2."""
+        return np.abs(self.neutral - NO_PREFERENCE)
+
+    @property
+    def step_2(self) -> FloatArray:
+        """Distance of the stereotype score from 1/2."""
+        return np.abs(self.stereotyped - NO_PREFERENCE)
+
+    def intervals(self) -> dict[str, Interval | None]:
+        """State both effects by what is known of the side of 1/2 that the scores are on."""
+        return {"step_1": _size(self.neutral), "step_2": _size(self.stereotyped)}
+
+
+def _size(score: FloatArray) -> Interval:
+    """State a score's distance from 1/2, which is at most as much."""
+    found = size_interval(score - NO_PREFERENCE)
+    return replace(found, high=min(found.high, NO_PREFERENCE))
+
+
+def stereotype_effects(
+    neutral: Score, stereotyped: Sequence[Score], rng: np.random.Generator, draws: int = DRAWS
+) -> StereotypeEffects:
+    """Draw both effects.
+
+    Parameters
+    ----------
+    neutral : Score
+        Of attribute terms that no group is said to have.
+    stereotyped : sequence of Score
+        Of stereotype attributes. One: P4's score, in which every term weighs the same. Several, one for each list
+        of attribute terms: their unweighted mean. A model that prefers one group whatever the attribute scores 1 on
+        the one list and 0 on the other; it follows no stereotype, but one score of 10 terms and 6 would be .625.
+    rng : Generator
+        Source of the draws.
+    draws : int
+        Number of draws.
+
+    Raises
+    ------
+    TooFewObservations
+        If there is no stereotype score.
+    """
+    if not stereotyped:
+        raise TooFewObservations("step 2 needs a score of stereotype attributes")
+    of_neutral = neutral.draw_overall(rng, draws)
+    return StereotypeEffects(of_neutral, np.mean([one.draw_overall(rng, draws) for one in stereotyped], axis=0))

@@ -1,0 +1,324 @@
+"""Sentences about one of two groups, and their counterparts about the other (P4).
+
+A sentence is of use if it holds one group term and one attribute term, and nothing else that tells the groups
+apart. Its counterpart is the same sentence with the other group's term. It does not matter about which of the two
+groups a sentence was written: both are asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import MaxLen, MinLen
+
+from assay.bounds import check_bounds
+from assay.catalog.articles import indefinite
+from assay.catalog.stereotypes import Role, StereotypeWords
+from assay.catalog.tables import read_table
+from assay.catalog.terms import any_of, folded, marks, spelt
+from assay.methods.shared.term_items import Sorted
+
+LONGEST = 1000
+"""Characters of a sentence."""
+
+DIFFERING = 1 / 3
+"""Share of its words in which a counterpart that somebody wrote may differ, the group terms counted as the same.
+
+P4's pairs differ by less (his, her). Of 715, nine differ by more: they are about something else, or have a term glued
+together.
+"""
+
+PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})
+"""Group terms that take no article."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence to be asked about, as somebody keeps it.
+
+    Parameters
+    ----------
+    text : str
+        The sentence.
+    group_term, attribute_term : str
+        What it holds of either group, and of the attribute, as the specification writes them.
+    source : str
+        Where it comes from: ``written``, ``uploaded``, ``template``, ``edited`` ...
+    id : str
+        Names it where it is kept.
+    counterpart : str
+        The same about the other group. Empty: made of the text by putting the other term in.
+    """
+
+    text: Annotated[str, MinLen(1), MaxLen(LONGEST)]
+    group_term: Annotated[str, MaxLen(100)] = ""
+    attribute_term: Annotated[str, MaxLen(100)] = ""
+    source: Annotated[str, MaxLen(50)] = "uploaded"
+    id: Annotated[str, MaxLen(300)] = ""
+    counterpart: Annotated[str, MaxLen(LONGEST)] = ""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        check_bounds(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its counterpart.
+
+    Attributes
+    ----------
+    first, second : str
+        The one about the first group, and the one about the second.
+    term : str
+        The attribute term, as the specification writes it.
+    role : str
+        Which group the term is said to go with: ``first``, ``second`` or ``neutral``.
+    groups : int
+        Place of the pair of group terms in the specification.
+    written : str
+        About which group the sentence was written: ``first`` or ``second``.
+    source, id : str
+        The sentence's.
+    """
+
+    first: str
+    second: str
+    term: str
+    role: Role
+    groups: int
+    written: str
+    source: str = ""
+    id: str = ""
+
+
+def check(sentence: Sentence, words: StereotypeWords) -> str | None:
+    """Say why a sentence is of no use, or ``None`` if it is.
+
+    Returns
+    -------
+    str or None
+        ``no-group-term``, ``several-group-terms``, ``other-group-word``, ``no-attribute-term``,
+        ``several-attribute-terms``, ``wrong-term`` (another term than the sentence is said to hold) or
+        ``counterpart-differs`` (it is not the same about the other group: it lacks a term, or too many of its other
+        words differ).
+    """
+    found = _reader(words).find(sentence)
+    return found if isinstance(found, str) else None
+
+
+def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
+    """Make the pair of a sentence, or say why it is of no use (see `check`)."""
+    return _reader(words).read(sentence)
+
+
+def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
+    """Make pairs of sentences; count those that are of no use, and repetitions, by reason."""
+    pairs: dict[tuple[str, str], Pair] = {}
+    refused: Counter[str] = Counter()
+    for sentence in sentences:
+        found = read(sentence, words)
+        if isinstance(found, str):
+            refused[found] += 1
+        elif pairs.setdefault((found.first, found.second), found) is not found:
+            refused["repeated"] += 1
+    return Sorted(tuple(pairs.values()), dict(refused))
+
+
+# ---------------------------------------------------------------------------- reading
+@lru_cache(maxsize=64)
+def _reader(words: StereotypeWords) -> _Reader:
+    return _Reader(words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Both terms of a sentence: the group's pair and side, where it stands, and the attribute's."""
+
+    place: int
+    side: int
+    mark: re.Match[str]
+    term: str
+    role: Role
+
+
+class _Reader:
+    """Finds terms in sentences: whole words, in any case; of overlapping ones the longest."""
+
+    def __init__(self, words: StereotypeWords) -> None:
+        self.words = words
+        self.groups = {
+            folded(term): (place, side) for place, pair in enumerate(words.pairs) for side, term in enumerate(pair)
+        }
+        self.roles = {folded(term): (term, role) for term, role in words.roles.items()}
+
+    @cached_property
+    def group_terms(self) -> re.Pattern[str]:
+        return _terms_of(term for pair in self.words.pairs for term in pair)
+
+    @cached_property
+    def attribute_terms(self) -> re.Pattern[str]:
+        return _terms_of(self.words.roles)
+
+    @cached_property
+    def telling(self) -> re.Pattern[str] | None:
+        return _terms_of(self.words.telling) if self.words.telling else None
+
+    def read(self, sentence: Sentence) -> Pair | str:
+        found = self.find(sentence)
+        if isinstance(found, str):
+            return found
+        text, other = spelt(sentence.text), spelt(sentence.counterpart)
+        listed = self.words.pairs[found.place]
+        if not other:
+            other = _swapped(text, found.mark, listed[found.side], listed[1 - found.side])
+        first, second = (text, other) if found.side == 0 else (other, text)
+        written = "first" if found.side == 0 else "second"
+        return Pair(first, second, found.term, found.role, found.place, written, sentence.source, sentence.id)
+
+    def find(self, sentence: Sentence) -> _Found | str:
+        """Find both terms of a sentence that is of use, or say why it is not."""
+        found = self._terms(spelt(sentence.text))
+        if isinstance(found, str):
+            return found
+        listed = self.words.pairs[found.place][found.side]
+        for said, seen in ((sentence.group_term, listed), (sentence.attribute_term, found.term)):
+            if said and folded(said) != folded(seen):
+                return "wrong-term"
+        if sentence.counterpart and self._differs(spelt(sentence.counterpart), found):
+            return "counterpart-differs"
+        return found
+
+    def _terms(self, text: str) -> _Found | str:
+        """Find the group term and the attribute term, or say what is wrong."""
+        # "sİster" matches "sister" whatever the case, but is another word once its case is folded
+        groups = [one for one in self.group_terms.finditer(text) if folded(one.group()) in self.groups]
+        attributes = [one for one in self.attribute_terms.finditer(text) if folded(one.group()) in self.roles]
+        # the man of "family man" is part of what is said of a group, and says nothing of which one
+        groups, attributes = _outside(groups, attributes), _outside(attributes, groups)
+        if not groups:
+            return "no-group-term"
+        if len(groups) > 1:
+            return "several-group-terms"
+        if self.telling is not None and self.telling.search(text):
+            return "other-group-word"
+        if not attributes:
+            return "no-attribute-term"
+        if len(attributes) > 1:
+            return "several-attribute-terms"
+        place, side = self.groups[folded(groups[0].group())]
+        term, role = self.roles[folded(attributes[0].group())]
+        return _Found(place, side, groups[0], term, role)
+
+    def _differs(self, counterpart: str, text: _Found) -> bool:
+        found = self._terms(counterpart)
+        due = (text.place, 1 - text.side, text.term)
+        if isinstance(found, str) or (found.place, found.side, found.term) != due:
+            return True
+        return _differing(_others(text.mark), _others(found.mark)) > DIFFERING
+
+
+def _terms_of(terms: Iterable[str]) -> re.Pattern[str]:
+    """Match terms in any case. As they are looked up, too: "Straße" is STRASSE in capitals."""
+    return any_of({way for term in terms for way in (term, folded(term))}, re.IGNORECASE)
+
+
+def _outside(some: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """Leave out what overlaps with another one that is as long, or longer."""
+    return [
+        one
+        for one in some
+        if not any(
+            other.start() < one.end() and one.start() < other.end() and len(other.group()) >= len(one.group())
+            for other in others
+        )
+    ]
+
+
+def _others(mark: re.Match[str]) -> list[str]:
+    """List the words of a sentence but for its group term and the article of that."""
+    before, after = _ARTICLE.sub("", mark.string[: mark.start()]), mark.string[mark.end() :]
+    return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
+
+
+def _differing(one: Sequence[str], other: Sequence[str]) -> float:
+    """Give the share of words that two sentences do not share; they do share a group term, which is not among these."""
+    changes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    changed = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
+    return changed / (max(len(one), len(other)) + 1)
+
+
+_ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
+
+
+def _swapped(text: str, mark: re.Match[str], listed: str, other: str) -> str:
+    """Put the other group's term in, in the case of the one that was there, and mend the article before it."""
+    before, after = text[: mark.start()], text[mark.end() :]
+    if article := _ARTICLE.search(before):
+        due = indefinite(other).split(" ", 1)[0]
+        due = due.capitalize() if article[1][0].isupper() else due
+        before = before[: article.start()] + due + article[2]
+    begins = not any(map(str.isalnum, before))
+    return before + _in_case_of(mark.group(), listed, other, begins=begins) + after
+
+
+def _in_case_of(seen: str, listed: str, other: str, *, begins: bool) -> str:
+    if seen == listed:
+        # a name has its capital anywhere; what stands in its place needs one at the beginning
+        return _capitalised(other) if begins and seen[:1].isupper() else other
+    if len(seen) > 1 and seen.isupper():
+        return other.upper()
+    return _capitalised(other) if seen[:1].isupper() else other
+
+
+def _capitalised(term: str) -> str:
+    return term[:1].upper() + term[1:]
+
+
+# ---------------------------------------------------------------------------- templates
+def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Generator) -> tuple[Sentence, ...]:
+    """Write sentences from the specification's frames, or from frames that any word can be put into.
+
+    Parameters
+    ----------
+    words : StereotypeWords
+        The specification.
+    per_term : int
+        Sentences of each attribute term; at most one for each pair of group terms in each frame.
+    rng : Generator
+        Orders frames and pairs.
+
+    Returns
+    -------
+    tuple of Sentence
+        Every term meets every pair of group terms as often, give or take one.
+    """
+    frames = words.frames or tuple(read_table("words/stereotypes")["frames"]["any"])
+    pairs, turn = rng.permutation(len(words.pairs)), rng.permutation(len(frames))
+    made = []
+    for at, term in enumerate(words.roles):
+        for number in range(min(per_term, len(pairs) * len(frames))):
+            again, which = divmod(number, len(pairs))
+            pair = words.pairs[pairs[(at + which) % len(pairs)]]
+            frame = frames[turn[(at + which + again) % len(frames)]]
+            group = pair[(at + number) % 2]
+            made.append(Sentence(fill(frame, group, term), group, term, "template", f"template/{term}/{number}"))
+    return tuple(made)
+
+
+def fill(frame: str, group: str, attribute: str) -> str:
+    """Write the sentence of a frame; common nouns of a group get "the" where the frame asks for it."""
+    the_group = group if group[:1].isupper() or group.casefold() in PRONOUNS else f"the {group}"
+    slots = {"group": group, "the_group": the_group, "attribute": attribute}
+    slots |= {name.capitalize(): slots[name][:1].upper() + slots[name][1:] for name in ("group", "the_group")}
+    if "{an_attribute}" in frame:
+        slots["an_attribute"] = indefinite(attribute)
+    return frame.format_map(slots)

@@ -1,0 +1,209 @@
+"""Stereotype score: which of two sentences about two groups a language model prefers (P4).
+
+Both sentences of a pair say the same, of either group. With neutral attribute terms a model that takes no side
+prefers each in half of the pairs (step 1); with attribute terms of a stereotype, a model that does not follow it
+does, too (step 2). Sentences are uploaded, kept, written by an author of the user's choice, or made from templates
+(METHODS section 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+
+from assay.catalog.stereotypes import StereotypeWords
+from assay.errors import SpecificationError
+from assay.experiment import Experiment
+from assay.methods.shared.stereotype_design import Asking, StereotypeDesign
+from assay.methods.shared.term_items import in_turns, within
+from assay.methods.stereotype_score.analysis import Preferences, summary
+from assay.methods.stereotype_score.collection import Ladder, ask_pairs, climb, next_rung
+from assay.methods.stereotype_score.inputs import Pair, Sentence, check, sort, template_sentences
+from assay.methods.stereotype_score.sentence_generation import Writing, write_sentences
+from assay.model import Component, Kind, Probe, Reason, Reply
+from assay.rating.component import Counts, Measurement, result_or_why
+from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
+
+MOST_PAIRS = 10_000
+"""Pairs of a rating, 20,000 sentences: every one of them stands on it."""
+
+MASKED_WORDS = 6
+"""Words of a sentence that a masked model is asked about, roughly, for the progress bar."""
+
+Name = Annotated[str, MinLen(1), MaxLen(100)]
+
+
+@dataclass(frozen=True)
+class StereotypeScore(StereotypeDesign[StereotypeWords]):
+    """Ask a language model which of two sentences it prefers, the stereotyped one or its counterpart.
+
+    Parameters
+    ----------
+    attribute : str
+        What the groups differ in. Empty: what the specification is about, or gender.
+    specification : str or tuple of str, optional
+        Groups and attribute terms by name: of the catalog or the caller's own. Several are a component each.
+    words : tuple of StereotypeWords, optional
+        The same, written out; they outrank `specification`.
+    sentences : tuple of Sentence
+        Sentences to ask about: uploaded, or kept and perhaps edited. Each counts for every specification it fits.
+    writing : Writing, optional
+        What an author is asked for where sentences are lacking; the job must name an author.
+    corpus : str, optional
+        A kept collection of sentences by its id; whoever keeps it fills `sentences` in.
+    scoring : str
+        How pairs are compared: ``echo``, ``masked``, ``choice``, or ``auto``, the first of these that the service
+        does not refuse.
+    per_term : int
+        Pairs of each attribute term at the first look; then twice as many at each.
+    most_per_term : int
+        Pairs of each attribute term at the last look.
+    stop_early : bool
+        Whether there is more than one look; without, `per_term` pairs are asked about.
+    delta : float
+        Largest distance of a score from 1/2 that still counts as none.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: Literal["stereotype-score"] = "stereotype-score"
+    specification: Name | Annotated[tuple[Name, ...], MinLen(1), MaxLen(20)] | None = None
+    words: Annotated[tuple[StereotypeWords, ...], MinLen(1), MaxLen(20)] | None = None
+    sentences: Annotated[tuple[Sentence, ...], MaxLen(MOST_PAIRS)] = ()
+    writing: Writing | None = None
+    corpus: Annotated[str, MaxLen(100)] | None = None
+    scoring: Literal["auto", "echo", "masked", "choice"] = "auto"
+    per_term: Annotated[int, Ge(1), Le(200)] = 10
+    most_per_term: Annotated[int, Ge(1), Le(1000)] = 40
+    stop_early: bool = True
+    delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    words_type: ClassVar[type[Any]] = StereotypeWords
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
+    summary: ClassVar[str] = "Which of two sentences does a language model prefer, the stereotype or its counterpart?"
+    paper: ClassVar[str] = (
+        "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
+    )
+
+    @property
+    def needs_author(self) -> bool:
+        """Whether the job must name a second service that writes."""
+        return self.writing is not None
+
+    def refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
+        """Refuse sentences of which none is of use; where some are not, they are counted and the others asked."""
+        if not self.sentences or self.writing is not None:
+            return
+        if all(check(sentence, one) is not None for one in words for sentence in self.sentences):
+            why = check(self.sentences[0], words[0])
+            raise SpecificationError(
+                f"no sentence holds one group term and one attribute term of {words[0].name} as whole words "
+                f"(the first: {str(why).replace('-', ' ')}); there are {len(self.sentences)}",
+                "sentences",
+            )
+
+    def expected_probes(self) -> int:
+        """Count the questions of a case that is clear at the first look, and the prompts of an author."""
+        terms = sum(len(one.roles) for one in self.words or ())
+        each = 2 * MASKED_WORDS if self.scoring == "masked" else 2
+        return terms * (self.per_term * each + (0 if self.writing is None else self.writing.per_term))
+
+    # ------------------------------------------------------------------------ the experiment
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Collect the sentences of each specification, find the rung, and ask until letters are clear."""
+        components: list[Component] = []
+        measured: list[Preferences] = []
+        ladder: Ladder | None = None
+        for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
+            collecting, judging = own.spawn(2)
+            rounds, sources = yield from self._collect(place, words, collecting)
+            if ladder is None and rounds:
+                ladder = yield from climb(self.scoring, rounds[0][0])
+            rung = None if ladder is None else ladder.rung
+            if ladder is not None:
+                sources["scoring"] = {"rung": rung, "asked": self.scoring, "refused": dict(ladder.refused)}
+            if ladder is not None and rung is None:
+                components.append(self._refused(words, ladder, sources))
+                continue
+            found = Preferences(words, rung=rung, sources=sources)
+            components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), judging)))
+            if rung is not None:
+                measured.append(found)
+        return self.finding(components, model_score(measured))
+
+    def _collect(
+        self, place: int, words: StereotypeWords, rng: np.random.Generator
+    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Pair]], dict[str, Any]]]:
+        """Take the kept sentences, have lacking ones written, or fall back on templates; in rounds over terms."""
+        writing, filling = rng.spawn(2)
+        sentences: tuple[Sentence, ...] = self.sentences
+        sources: dict[str, Any] = {}
+        if self.writing is not None:
+            made = yield from write_sentences(
+                words,
+                sentences,
+                self.writing.per_term,
+                writing,
+                family=self.writing.family,
+                tries=self.writing.tries,
+                place=f"{place}/write",
+            )
+            sentences, sources["writing"] = (*sentences, *made.sentences), {**asdict(self.writing), **made.as_json()}
+        elif not sentences:
+            sentences = template_sentences(words, self.most_rounds, filling)
+        held = sort(sentences, words)
+        sources["refused"] = dict(held.refused)
+        rounds = in_turns(held.items, lambda pair: pair.groups)[: self.most_rounds]
+        return within(rounds, MOST_PAIRS // len(self.known_words)), sources
+
+    @staticmethod
+    def _asks(place: int, found: Preferences, rounds: Sequence[Sequence[Pair]]) -> Callable[[int, int], Asking]:
+        def ask(start: int, end: int) -> Asking:
+            assert found.rung is not None  # noqa: S101  there are rounds
+            pairs = [pair for one in rounds[start:end] for pair in one]
+            yield from ask_pairs(found.rung, pairs, found.tally, str(place), sum(map(len, rounds[:start])))
+
+        return ask
+
+    def _refused(self, words: StereotypeWords, ladder: Ladder, sources: dict[str, Any]) -> Component:
+        """Give up a specification where every way to ask was refused."""
+        judged = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
+        rung = list(ladder.refused)[-1]
+        facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}
+        return judged.give_up(Reason("scoring-refused", facts, words.name))
+
+
+def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
+    """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
+
+    Parameters
+    ----------
+    measured : sequence of Preferences
+        What was preferred in each.
+
+    Returns
+    -------
+    dict
+        ``why`` where there is no pair with a stereotype term.
+    """
+
+    def scored() -> dict[str, Any]:
+        rows = [(one.words.name, term, towards) for one in measured for term, towards in one.stereotyped]
+        whole = score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
+        return {
+            **summary(whole),
+            "by_bias": dict(whole.by_bias),
+            "posterior": result_or_why(lambda: asdict(fit_terms(whole.by_term).overall)),
+        }
+
+    return result_or_why(scored)

@@ -1,0 +1,186 @@
+"""The inputs of stimulus sampling that are no sentences: vectors of numbers, normal within each cell of the prior."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Le, MaxLen, MinLen
+from numpy.typing import NDArray
+
+from assay.bounds import check_bounds
+from assay.errors import EvidenceError, SpecificationError, UnknownName
+from assay.model import Record
+from assay.statistics.bayes.surrogate import NormalPrior
+
+Floats = NDArray[np.float64]
+Numbers = Annotated[tuple[float, ...], MaxLen(100)]
+Cell = str | int | float | bool | None
+
+SIDES = 2
+"""Sides of the content."""
+
+LEAST_ROWS = 5
+"""Rows that a normal distribution is fitted to."""
+
+MOST_VALUES = 10
+
+LARGEST = 1e9
+"""Size of a number that makes sense; larger ones leave the range of floats when they are squared."""
+
+UNSOUND = f"numbers are finite and of size {LARGEST:g} at most"
+
+
+@dataclass(frozen=True)
+class VectorStimuli:
+    """Vectors of numbers; the attribute is known of each and is not sent.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the numbers, as they are sent.
+    centres : mapping of str to tuple of float
+        By value of the attribute, the mean vector of its group.
+    sides : mapping of str to tuple of float
+        Two sides of the content: what each adds to the mean.
+    sd : tuple of float
+        Standard deviation of each number within a group and side.
+    rows : tuple of mapping
+        Instead of these, rows with the numbers, the attribute and the side; a normal distribution is fitted to the
+        rows of each value and side.
+    column, side : str, optional
+        Columns of the rows that hold the attribute and the side of the content.
+    decimals : int
+        Decimal places that are sent.
+    """
+
+    names: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(200)], ...], MinLen(1), MaxLen(100)]
+    centres: Mapping[str, Numbers] = field(default_factory=dict)
+    sides: Mapping[str, Numbers] = field(default_factory=dict)
+    sd: Numbers = ()
+    rows: Annotated[tuple[Mapping[str, Cell], ...], MaxLen(20_000)] = ()
+    column: Annotated[str, MaxLen(200)] | None = None
+    side: Annotated[str, MaxLen(200)] | None = None
+    decimals: Annotated[int, Ge(0), Le(15)] = 6
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        """Refuse what is no distribution of vectors."""
+        check_bounds(self)
+        if len(set(self.names)) < len(self.names):
+            raise SpecificationError("a name stands for one number; one is there twice", "vectors.names")
+        if bool(self.rows) == bool(self.centres):
+            raise SpecificationError("give rows, or centres with sides and sd, and not both", "vectors.rows")
+        if self.rows:
+            self._check_rows()
+        else:
+            self._check_centres()
+
+    # ------------------------------------------------------------------------ checks
+    def _check_centres(self) -> None:
+        self._check_counts()
+        for where, listed in (("centres", self.centres), ("sides", self.sides), ("sd", {"": self.sd})):
+            for name, numbers in listed.items():
+                at = f"vectors.{where}" + (f".{name}" if name else "")
+                if len(numbers) != len(self.names):
+                    raise SpecificationError(f"{len(self.names)} numbers are needed, not {len(numbers)}", at)
+                if not all(map(_sound, numbers)):
+                    raise SpecificationError(UNSOUND, at)
+        if not all(number > 0 for number in self.sd):
+            raise SpecificationError("a standard deviation is positive", "vectors.sd")
+
+    def _check_rows(self) -> None:
+        if self.sides or self.sd:
+            raise SpecificationError("sides and sd go with centres; rows have them in themselves", "vectors.sides")
+        columns = tuple(self.rows[0])
+        for name, at in ((self.column, "column"), (self.side, "side")):
+            if name is None or name not in columns:
+                raise UnknownName("column", str(name), columns, f"vectors.{at}")
+        if self.column == self.side or {self.column, self.side} & set(self.names):
+            raise SpecificationError("the attribute, the side and the numbers are columns of their own", "vectors.side")
+        for place, row in enumerate(self.rows):
+            if not all(_sound(row.get(name)) for name in self.names):
+                raise SpecificationError(UNSOUND, f"vectors.rows.{place}")
+        self._check_counts()
+        self._check_cells()
+
+    def _check_counts(self) -> None:
+        if not 2 <= len(self.values) <= MOST_VALUES:
+            where = "vectors.centres" if self.centres else "vectors.column"
+            raise SpecificationError(f"2 to {MOST_VALUES} groups are needed, not {len(self.values)}", where)
+        if len(self.side_names) != SIDES:
+            where = "vectors.sides" if self.centres else "vectors.side"
+            raise SpecificationError(f"contents take two sides, not {len(self.side_names)}", where)
+
+    def _check_cells(self) -> None:
+        for value in self.values:
+            for side in self.side_names:
+                held = self._held.get((value, side), [])
+                if len(held) < LEAST_ROWS or len(set(held)) < SIDES:
+                    raise SpecificationError(
+                        f"{value} has {len(held)} rows of {side}; {LEAST_ROWS} that differ are needed", "vectors.rows"
+                    )
+                try:
+                    NormalPrior.of(np.array(held))
+                except EvidenceError as error:  # they differ by less than numbers of their size can tell
+                    raise SpecificationError(f"{value}, {side}: {error}", "vectors.rows") from error
+
+    # ------------------------------------------------------------------------ what there is
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Names of the attribute's values, in their order."""
+        if self.centres:
+            return tuple(self.centres)
+        return tuple(sorted({value for value, _ in self._held}))
+
+    @property
+    def side_names(self) -> tuple[str, ...]:
+        """Names of the two sides, in their order."""
+        if self.sides:
+            return tuple(self.sides)
+        return tuple(sorted({side for _, side in self._held}))
+
+    @cached_property
+    def priors(self) -> Mapping[tuple[int, int], NormalPrior]:
+        """The distribution of vectors in each cell, by the places of its value and its side."""
+        made = {}
+        for v, value in enumerate(self.values):
+            for s, side in enumerate(self.side_names):
+                if self.centres:
+                    mean = np.array(self.centres[value], dtype=float) + np.array(self.sides[side], dtype=float)
+                    made[v, s] = NormalPrior(mean, np.diag(np.array(self.sd, dtype=float)))
+                else:
+                    made[v, s] = NormalPrior.of(np.array(self._held[value, side]))
+        return made
+
+    @cached_property
+    def _held(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
+        """Numbers of the rows of each value and side."""
+        held: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+        for row in self.rows:
+            numbers = tuple(float(row[name] or 0) for name in self.names)
+            held.setdefault((str(row.get(self.column or "")), str(row.get(self.side or ""))), []).append(numbers)
+        return held
+
+    def rounded(self, vectors: Floats) -> Floats:
+        """Give vectors as they are sent."""
+        return np.asarray(np.round(vectors, self.decimals))
+
+    def record(self, vector: Floats) -> Record:
+        """Write a vector as it is sent."""
+        return tuple((name, float(number)) for name, number in zip(self.names, vector, strict=True))
+
+
+def _sound(number: Cell) -> bool:
+    """Whether a cell holds a number to count with."""
+    return (
+        isinstance(number, int | float)
+        and not isinstance(number, bool)
+        and math.isfinite(number)
+        and abs(number) <= LARGEST
+    )

@@ -1,0 +1,314 @@
+"""Stimulus sampling: what input makes a classifier say yes, and whose it is (P1).
+
+``p(s | yes) ~ p(s) P(yes | s)``: inputs that are generated from a stated prior follow it if each counts by the
+service's own probability of yes, which is at most 1, so that no chain is needed and what comes out can be read.
+Where yes is rare, and for vectors of numbers, a logit fitted to some replies says where to look; the service is
+asked there, and its answers correct what the logit got wrong (METHODS section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from numpy.typing import NDArray
+
+from assay.bounds import check_bounds
+from assay.errors import EvidenceError, SpecificationError
+from assay.experiment import Experiment
+from assay.methods.shared.look_sizes import EARLY
+from assay.methods.shared.profiles import Case, TextProfiles, text_cases
+from assay.methods.stimulus_sampling.analysis import Judge
+from assay.methods.stimulus_sampling.inputs import VectorStimuli
+from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
+from assay.methods.stimulus_sampling.texts import Picking, TextsHeard, hear_texts
+from assay.methods.stimulus_sampling.vectors import (
+    CellsHeard,
+    Place,
+    Supply,
+    asked,
+    from_prior,
+    from_surrogate,
+    hear_vectors,
+    read_vectors,
+)
+from assay.model import Classify, Component, Finding, Kind, Probe, Reason, Reply
+from assay.rating.component import Measurement, Tolerance, insufficient
+from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
+
+Asking = Generator[Sequence[Probe], Sequence[Reply], None]
+Measuring = Generator[Sequence[Probe], Sequence[Reply], Component]
+Floats = NDArray[np.float64]
+
+BATCH = 500
+"""Questions asked at once."""
+
+TRAINING = 500
+"""Replies about vectors that the surrogate is fitted to (METHODS section 5)."""
+
+MOST_VECTORS = 20_000
+"""Vectors at the last look, at most."""
+
+
+@dataclass(frozen=True)
+class StimulusSampling:
+    """Ask a classifier about generated inputs, and see what those that it says yes to have in common.
+
+    Parameters
+    ----------
+    attribute : str
+        Which attribute the inputs are about: one of the catalog, or a name for `texts` or `vectors` of one's own.
+    texts : TextProfiles, optional
+        Sentences that inputs are written from, each with every value; what is left out comes from the catalog.
+    vectors : VectorStimuli, optional
+        Vectors of numbers instead of sentences.
+    label : str, optional
+        The label that is the yes. Of two, the last where none is named.
+    route : str
+        ``weights``: inputs from the prior count by their probability of yes. ``surrogate``: a logit says which
+        inputs to ask about. ``auto``: weights for sentences, as long as a tenth of them are worth something.
+    tie : float
+        Share of one side of the contents that a value holds in a tied prior; the other values hold the rest.
+    delta : float
+        Largest total variation between the attribute's distribution among the inputs that make a yes and an even
+        one that still counts as none.
+    confidence : float
+        Probability from which a letter is declared.
+    samples : int
+        Sentences (each asked with every value), or vectors, at the first look; then twice as many at each.
+    looks : int
+        Looks at most; fewer where a letter is clear or no sentence is left.
+    """
+
+    attribute: Annotated[str, MinLen(1), MaxLen(100)]
+    method: Literal["stimulus-sampling"] = "stimulus-sampling"
+    texts: TextProfiles | None = None
+    vectors: VectorStimuli | None = None
+    label: Annotated[str, MinLen(1), MaxLen(200)] | None = None
+    route: Literal["auto", "weights", "surrogate"] = "auto"
+    tie: Annotated[float, Gt(0.5), Lt(1)] = 0.9
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    samples: Annotated[int, Ge(50), Le(20_000)] = 500
+    looks: Annotated[int, Ge(1), Le(8)] = 4
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
+    summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
+    paper: ClassVar[str] = "Liang & Acuna (2020)"
+
+    def __post_init__(self) -> None:
+        """Fill in the catalog's sentences and refuse what cannot be carried out."""
+        check_bounds(self)
+        if self.texts is not None and self.vectors is not None:
+            raise SpecificationError("give texts or vectors, not both: they are different inputs", "vectors")
+        if self.vectors is None:
+            object.__setattr__(self, "texts", (self.texts or TextProfiles()).filled_in(self.attribute))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Names of the attribute's values."""
+        if self.vectors is not None:
+            return self.vectors.values
+        assert self.texts is not None  # noqa: S101  filled in when made
+        return tuple(self.texts.people)
+
+    def expected_probes(self) -> int:
+        """Count the questions of a case that is clear at the first look."""
+        if self.vectors is not None:
+            return self.samples + (0 if self.route == "weights" else TRAINING)
+        assert self.texts is not None  # noqa: S101
+        return min(self.samples, self.texts.expected()) * len(self.values)
+
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Ask about generated inputs, and judge what they have in common."""
+        looks: list[dict[str, Any]] = []
+        component = yield from (self._by_texts(rng, looks) if self.vectors is None else self._by_vectors(rng, looks))
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=(component,),
+            confidence=self.confidence,
+            delta=self.delta,
+            detail={"looks": looks},
+        )
+
+    # ------------------------------------------------------------------------ texts
+    def _by_texts(self, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+        assert self.texts is not None  # noqa: S101
+        writing, picking, numbers = rng.spawn(3)
+        cases, heard = text_cases(self.texts, writing), Heard()
+        picker: Picking | None = None
+        component = None
+        for size, last in self._sizes(len(cases)):
+            if picker is None:
+                some, taken = list(cases[:size]), np.ones(size)
+                yield from self._ask(heard, some)
+                seen = hear_texts(heard.answers(some, self.values), taken, self.label)
+                picker = self._picker(seen, cases, picking)
+            if picker is not None:
+                some, taken = picker.take(size)
+                yield from self._ask(heard, some)
+                seen = hear_texts(heard.answers(some, self.values), taken, self.label)
+            own = numbers.spawn(1)[0]
+            route = "weights" if picker is None else "surrogate"
+            component = self._judge_texts(heard, some, seen, own, route=route, last=last)
+            looks.append({"profiles": len(some), "letters": {component.name: component.letter}})
+            if component.declared or _hopeless(seen, heard):
+                break
+        assert component is not None  # noqa: S101  there is a look
+        return component
+
+    def _picker(self, seen: TextsHeard | Reason, cases: Sequence[Case], rng: np.random.Generator) -> Picking | None:
+        """Say which profiles to ask about, if what was asked does not do."""
+        if isinstance(seen, Reason) or self.route == "weights":
+            return None
+        if self.route == "auto" and seen.weights.enough:
+            return None
+        try:
+            density = seen.surrogate().wanted(cases)
+        except EvidenceError:
+            return None  # as if it had not been tried: the weights by themselves say what they are worth
+        return Picking(cases, density, rng.random(len(cases)))
+
+    def _judge_texts(
+        self,
+        heard: Heard,
+        asked_about: Sequence[Case],
+        seen: TextsHeard | Reason,
+        rng: np.random.Generator,
+        *,
+        route: str,
+        last: bool,
+    ) -> Component:
+        detail = self._detail(heard, route, len(heard.answers(asked_about, self.values).whole))
+        if isinstance(seen, Reason):
+            return self._give_up(heard, detail, seen)
+        judged = partial(self._judge(last).texts, seen, heard.counts, detail | {"label": seen.label})
+        return self._twice(judged, rng, last=last)
+
+    # ------------------------------------------------------------------------ vectors
+    def _by_vectors(self, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
+        assert self.vectors is not None  # noqa: S101
+        drawing, numbers = rng.spawn(2)
+        heard, cells = Heard(), len(self.vectors.priors)
+        sizes = [(-(-size // cells), last) for size, last in self._sizes(MOST_VECTORS)]
+        route = "weights" if self.route == "weights" else "surrogate"
+        if route == "weights":
+            supplies = from_prior(self.vectors, sizes[-1][0], drawing)
+        else:
+            trained = yield from self._trained(heard, drawing)
+            if isinstance(trained, Reason):
+                return self._give_up(heard, self._detail(heard, route, 0), trained)
+            supplies = from_surrogate(self.vectors, trained, sizes[-1][0], drawing)
+        component = None
+        for count, last in sizes:
+            own = numbers.spawn(1)[0]
+            replies = yield from self._replies(heard, supplies, count, "vector")
+            seen = hear_vectors(self.vectors, supplies, replies, self.label, own.spawn(1)[0])
+            component = self._judge_vectors(heard, seen, own, route=route, last=last)
+            looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
+            if last or component.declared or _hopeless(seen, heard):
+                break
+        assert component is not None  # noqa: S101  there is a look
+        return component
+
+    def _trained(
+        self, heard: Heard, rng: np.random.Generator
+    ) -> Generator[Sequence[Probe], Sequence[Reply], Surrogate | Reason]:
+        """Fit the surrogate to replies about vectors of the unbiased prior."""
+        assert self.vectors is not None  # noqa: S101
+        count = -(-TRAINING // len(self.vectors.priors))
+        supplies = from_prior(self.vectors, count, rng)
+        replies = yield from self._replies(heard, supplies, count, "training")
+        read = read_vectors([reply for held in replies.values() for reply in held], self.label)
+        if isinstance(read, Reason):
+            return read
+        yes = read[1]
+        vectors = np.concatenate([supply.vectors for supply in supplies.values()])
+        try:
+            return fit_surrogate(vectors[np.isfinite(yes)], yes[np.isfinite(yes)])
+        except EvidenceError as error:
+            return insufficient(error)
+
+    def _replies(
+        self, heard: Heard, supplies: Mapping[Place, Supply], count: int, kind: str
+    ) -> Generator[Sequence[Probe], Sequence[Reply], dict[Place, list[Reply]]]:
+        assert self.vectors is not None  # noqa: S101
+        cases = list(asked(supplies, count, self.vectors, kind))
+        yield from self._ask(heard, [case for _, case in cases])
+        replies: dict[Place, list[Reply]] = {}
+        for cell, case in cases:
+            replies.setdefault(cell, []).extend(heard.replies[case.name])
+        return replies
+
+    def _judge_vectors(
+        self, heard: Heard, seen: CellsHeard | Reason, rng: np.random.Generator, *, route: str, last: bool
+    ) -> Component:
+        detail = self._detail(heard, route, 0 if isinstance(seen, Reason) else len(seen.shown.yes))
+        if isinstance(seen, Reason):
+            return self._give_up(heard, detail, seen)
+        judged = partial(self._judge(last).vectors, seen, heard.counts, detail | {"label": seen.label})
+        return self._twice(judged, rng, last=last)
+
+    # ------------------------------------------------------------------------ both
+    def _sizes(self, most: int) -> Iterator[tuple[int, bool]]:
+        """Give the size of each look, and whether it is the last."""
+        sizes = list(dict.fromkeys(min(most, self.samples * 2**look) for look in range(self.looks)))
+        for place, size in enumerate(sizes, 1):
+            yield size, place == len(sizes)
+
+    def _ask(self, heard: Heard, cases: Sequence[Case]) -> Asking:
+        """Ask about what has not been asked about."""
+        new = [case for case in cases if case.name not in heard.replies]
+        per_batch = max(1, BATCH // len(self.values))
+        for start in range(0, len(new), per_batch):
+            some = new[start : start + per_batch]
+            replies = iter(
+                (
+                    yield [
+                        Probe(f"{case.name}/{place}", Classify(given))
+                        for case in some
+                        for place, given in enumerate(case.given)
+                    ]
+                )
+            )
+            for case in some:
+                heard.replies[case.name] = tuple(islice(replies, len(case.given)))
+
+    def _judge(self, last: bool) -> Judge:
+        confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
+        return Judge(Tolerance.around(self.delta, confidence), self.tie)
+
+    def _twice(self, judged: Callable[..., Component], rng: np.random.Generator, *, last: bool) -> Component:
+        """Judge briefly; if that is the end, once more with the same draws and all that stands beside the letter."""
+        again = deepcopy(rng)
+        component = judged(rng, brief=not last)
+        return judged(again, brief=False) if component.declared and not last else component
+
+    def _detail(self, heard: Heard, route: str, whole: int) -> dict[str, Any]:
+        failed, unusable = heard.why
+        return {
+            "values": list(self.values),
+            "route": route,
+            "profiles": {"asked": len(heard.replies), "whole": whole},
+            "failed_why": failed,
+            "unusable_why": unusable,
+            "unasked": heard.counts.unasked,
+        }
+
+    def _give_up(self, heard: Heard, detail: dict[str, Any], why: Reason) -> Component:
+        return Measurement(why.component or OUTPUT, heard.counts, self._judge(last=True).tolerance, detail).give_up(why)
+
+
+def _hopeless(seen: object, heard: Heard) -> bool:
+    """Whether more of the same would tell no more: what never came may still come where yes is rare."""
+    if heard.counts.unasked:
+        return True
+    return isinstance(seen, Reason) and seen.code not in {"never-yes", "constant-answers"}

@@ -1,0 +1,210 @@
+"""What the inputs that make a service say yes are like: words, distances of groups, and a projection (P1).
+
+P1 measures distances between vectors and has none for the texts themselves. Generated texts are made of words in
+slots, so that what distinguishes them can be read: two texts are as far from each other as the slots they differ in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError
+from assay.methods.shared.profiles import JOINED, Case
+from assay.statistics.embeddings.projection import principal_components
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+VALUE = "value"
+"""The slot of the attribute's own value."""
+
+LISTED = 10
+"""Words, and half as many inputs, at either end."""
+
+DOTS = 100
+"""Inputs of the prior, and of the posterior, in a projection."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Generated texts, and how much each counts.
+
+    Attributes
+    ----------
+    words : sequence of mapping of str to str
+        By slot, the word that a text has there.
+    texts : sequence of str
+        The texts themselves.
+    yes : ndarray, shape (n,)
+        The service's probability of yes.
+    prior, posterior : ndarray, shape (n,)
+        Shares of the texts; the sum of each is 1.
+    """
+
+    words: Sequence[Mapping[str, str]]
+    texts: Sequence[str]
+    yes: Floats
+    prior: Floats
+    posterior: Floats
+
+    def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Write down what is near and what is far."""
+        listed = [row for slot in self._slots if slot != VALUE for row in self._rows(slot)]
+        listed.sort(key=lambda row: (-row["ratio"], row["distance"], row["word"]))
+        order = np.lexsort((np.arange(self.yes.size), self._distance, -self.yes))
+        half = LISTED // 2
+        return {
+            "nearest_words": listed[:LISTED],
+            "most_distant_words": listed[: -LISTED - 1 : -1],
+            "nearest_inputs": [self._input(int(place)) for place in order[:half]],
+            "most_distant_inputs": [self._input(int(place)) for place in order[: -half - 1 : -1]],
+            "group_distances": [{"value": row["word"], "distance": row["distance"]} for row in self._rows(VALUE)],
+            "projection": projected(*self._some(rng)),
+        }
+
+    def _input(self, place: int) -> dict[str, Any]:
+        return {"asked": self.texts[place], "yes": float(self.yes[place]), "distance": float(self._distance[place])}
+
+    def _rows(self, slot: str) -> list[dict[str, Any]]:
+        """Give each word of a slot its shares and its mean distance from the posterior."""
+        names, codes = self._slots[slot]
+        prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
+        distance = np.bincount(codes, self.prior * self._distance, len(names)) / prior
+        return [
+            {
+                "word": name,
+                "slot": slot,
+                "prior": float(prior[place]),
+                "posterior": float(posterior[place]),
+                "ratio": float(posterior[place] / prior[place]),
+                "distance": float(distance[place]),
+            }
+            for place, name in enumerate(names)
+        ]
+
+    @cached_property
+    def _slots(self) -> dict[str, tuple[list[str], Whole]]:
+        slots = {}
+        for slot in self.words[0]:
+            names, codes = np.unique([row[slot] for row in self.words], return_inverse=True)
+            slots[slot] = ([str(name) for name in names], codes)
+        return slots
+
+    @cached_property
+    def _distance(self) -> Floats:
+        """Mean number of slots in which a text of the posterior has another word; shape (n,)."""
+        apart = np.zeros(self.yes.size)
+        for names, codes in self._slots.values():
+            apart += 1 - np.bincount(codes, self.posterior, len(names))[codes]
+        return apart
+
+    def _some(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw some texts of the prior and of the posterior, as vectors of their words."""
+        shares = (self.prior, self.posterior)
+        drawn = np.concatenate([rng.choice(self.yes.size, DOTS, p=each) for each in shares])
+        vectors = indicators([self.words[int(place)] for place in drawn])
+        return vectors[:DOTS], vectors[DOTS:]
+
+
+def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
+    """Name what a text is made of, by slot."""
+    told = {VALUE: values[value], **case.clusters}
+    people = told["person"].split(JOINED)
+    return told | {"person": people[value] if len(people) == len(values) else told["person"]}
+
+
+def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
+    """Write words in slots as vectors: 1 for each word that a text has; shape (n, all words)."""
+    columns = []
+    for slot in words[0]:
+        names, codes = np.unique([row[slot] for row in words], return_inverse=True)
+        columns.append(np.eye(len(names))[codes])
+    return np.hstack(columns)
+
+
+# ---------------------------------------------------------------------------- vectors
+@dataclass(frozen=True)
+class VectorsHeard:
+    """Vectors, and how much each counts.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Of the numbers.
+    values : sequence of str
+        Names of the attribute's values.
+    before : ndarray, shape (m, dims)
+        Vectors of the unbiased prior.
+    value : ndarray of int, shape (m,)
+        The value that each of these has.
+    asked : ndarray, shape (n, dims)
+        Vectors that the service was asked about.
+    yes, posterior : ndarray, shape (n,)
+        What it said; their shares in the posterior.
+    """
+
+    names: Sequence[str]
+    values: Sequence[str]
+    before: Floats
+    value: Whole
+    asked: Floats
+    yes: Floats
+    posterior: Floats
+
+    def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Write down what is near and what is far."""
+        order, half = np.argsort(-self.yes, kind="stable"), LISTED // 2
+        some = rng.choice(len(self.asked), DOTS, p=self.posterior)
+        spread = self.before.std(axis=0)
+        unit = np.where(spread > 0, spread, 1.0)
+        away = np.linalg.norm((self.before[:, None] - self.asked[some]) / unit, axis=-1).mean(axis=1)
+        before = self.before[rng.choice(len(self.before), DOTS)]
+        return {
+            "numbers": self._shifts(unit),
+            "nearest_inputs": [self._input(int(place)) for place in order[:half]],
+            "most_distant_inputs": [self._input(int(place)) for place in order[: -half - 1 : -1]],
+            "group_distances": [
+                {"value": name, "distance": float(away[self.value == place].mean())}
+                for place, name in enumerate(self.values)
+            ],
+            "projection": projected(before / unit, self.asked[some] / unit),
+        }
+
+    def _shifts(self, unit: Floats) -> list[dict[str, Any]]:
+        """Give the mean of each number before and after, the most shifted one first."""
+        before, after = self.before.mean(axis=0), self.posterior @ self.asked
+        shift = (after - before) / unit
+        return [
+            {
+                "name": self.names[place],
+                "prior": float(before[place]),
+                "posterior": float(after[place]),
+                "shift": float(shift[place]),
+            }
+            for place in np.argsort(-np.abs(shift), kind="stable")[: 2 * LISTED]
+        ]
+
+    def _input(self, place: int) -> dict[str, Any]:
+        told = ", ".join(f"{name}: {cell:.4g}" for name, cell in zip(self.names, self.asked[place], strict=True))
+        return {"asked": told, "yes": float(self.yes[place])}
+
+
+# ---------------------------------------------------------------------------- both
+def projected(before: Floats, after: Floats) -> dict[str, Any]:
+    """Project inputs of the prior and of the posterior on the principal components of both (P1's figure)."""
+    both = np.concatenate([before, after])
+    try:
+        axes = principal_components(both, min(2, both.shape[1]))
+    except EvidenceError as error:
+        return {"why": str(error)}
+    return {
+        "explained": axes.explained.tolist(),
+        "prior": np.round(axes.of(before), 4).tolist(),
+        "posterior": np.round(axes.of(after), 4).tolist(),
+    }

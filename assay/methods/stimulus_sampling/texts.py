@@ -1,0 +1,185 @@
+"""Sentences of which each was asked with every value: how they are read, weighed and picked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from assay.methods.alternation.analysis import LOST_SHARE, Answers, lost_reason, too_few
+from assay.methods.shared.profiles import Case
+from assay.methods.stimulus_sampling.inclusion_probability import inclusion
+from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible
+from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
+from assay.model import Reason
+from assay.statistics.bayes.importance import Weights, weigh
+from assay.statistics.bayes.surrogate import DEFENCE, fit_surrogate
+from assay.statistics.intervals.alternation_effects import Profiles
+from assay.statistics.intervals.both_sides import SIDES
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS
+from assay.statistics.intervals.sampling_effects import Paired
+
+Floats = NDArray[np.float64]
+
+TRAINING = 2000
+"""Profiles at most that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
+
+FRAME = "frame"
+"""Kind of cluster of which a few may be all there are."""
+
+
+@dataclass(frozen=True)
+class TextsHeard:
+    """Profiles that were answered with a probability of yes under every value.
+
+    Attributes
+    ----------
+    cases : tuple of Case
+        The profiles.
+    values : tuple of str
+        Names of the attribute's values.
+    label : str
+        The yes.
+    yes : ndarray, shape (profiles, values)
+        Its probability.
+    taken : ndarray, shape (profiles,)
+        Probability with which each profile was taken from the pool.
+    """
+
+    cases: tuple[Case, ...]
+    values: tuple[str, ...]
+    label: str
+    yes: Floats
+    taken: Floats
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Importance of each text, profile by profile."""
+        proposed = self.taken * (1 / self.taken).mean()  # over that of a profile of the prior
+        return weigh(self.yes.ravel(), np.repeat(proposed, len(self.values)))
+
+    @cached_property
+    def sides(self) -> tuple[str, ...]:
+        """Names of the sides of the contents."""
+        return tuple(sorted({str(case.side) for case in self.cases}))
+
+    @cached_property
+    def paired(self) -> Paired:
+        """The same for `paired_effects`."""
+        numbered = {
+            kind: np.unique([case.clusters[kind] for case in self.cases], return_inverse=True)[1]
+            for kind in self.cases[0].clusters
+        }
+        clusters = {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
+        side = np.array([self.sides.index(str(case.side)) for case in self.cases])
+        return Paired(Profiles(self.yes, self.values, clusters), side, 1 / self.taken)
+
+    @cached_property
+    def carried_by(self) -> dict[str, float]:
+        """How many clusters of a kind, of equal weight, the yes is spread over; by kind. Frames may be few."""
+        of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
+        return {
+            kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
+            for kind, ids in self.paired.profiles.clusters.items()
+            if kind != FRAME
+        }
+
+    def surrogate(self) -> WordLogit:
+        """Fit a logit in the profiles' words to the mean probability of yes over the values."""
+        return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))
+
+    def texts(self) -> Texts:
+        """Give every text with what it counts."""
+        places = [(case, value) for case in self.cases for value in range(len(self.values))]
+        prior = np.repeat(1 / self.taken, len(self.values))
+        return Texts(
+            [words_of(case, value, self.values) for case, value in places],
+            [str(case.given[value]) for case, value in places],
+            self.yes.ravel(),
+            prior / prior.sum(),
+            self.weights.shares,
+        )
+
+
+def hear_texts(answers: Answers, taken: Floats, wanted: str | None) -> TextsHeard | Reason:
+    """Read answers; a reason where they tell nothing."""
+    whole = answers.whole
+    if too_few(answers, len(whole)):
+        return lost_reason(answers, len(whole))
+    label = choose_label(list(answers.replies.values()), wanted)
+    if isinstance(label, Reason):
+        return label
+    yes = np.array([[answers.replies[p, v].get(label, 0.0) for v in range(len(answers.values))] for p in whole])
+    sound = np.asarray(possible(yes).all(axis=1), dtype=bool)
+    if 1 - sound.sum() / len(answers.cases) > LOST_SHARE:
+        return no_probability(int((~sound).sum()), len(answers.cases), label)
+    kept = [place for place, good in zip(whole, sound, strict=True) if good]
+    yes = np.clip(yes[sound], 0.0, 1.0)
+    return flaw(yes, label) or TextsHeard(
+        tuple(answers.cases[place] for place in kept), answers.values, label, yes, taken[kept]
+    )
+
+
+@dataclass(frozen=True)
+class WordLogit:
+    """A logit that stands in for the service: log odds of yes for each word of a profile.
+
+    Attributes
+    ----------
+    weights : mapping of (slot, word) to float
+        Log odds of each word that was seen; others have none.
+    constant : float
+        Log odds of a profile of none of them.
+    """
+
+    weights: Mapping[tuple[str, str], float]
+    constant: float
+
+    @classmethod
+    def fit(cls, cases: Sequence[Case], yes: Floats) -> WordLogit:
+        """Fit it to the probability of yes of some profiles."""
+        fitted = fit_surrogate(indicators([case.clusters for case in cases]), yes)
+        words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
+        return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
+
+    def wanted(self, cases: Sequence[Case]) -> Floats:
+        """Say how much likelier each profile of a pool is wanted than by chance; shape (pool,).
+
+        A tenth of the weight ignores the logit, so that what it overlooks is found too.
+        """
+        score = [self.constant + sum(self.weights.get(word, 0.0) for word in case.clusters.items()) for case in cases]
+        expected = expit(np.array(score))
+        return np.asarray((1 - DEFENCE) * expected / expected.mean() + DEFENCE)
+
+
+@dataclass(frozen=True)
+class Picking:
+    """A pool of profiles of which some are wanted more.
+
+    Attributes
+    ----------
+    cases : sequence of Case
+        The pool, drawn from the prior.
+    density : ndarray, shape (pool,)
+        How much each is wanted.
+    number : ndarray, shape (pool,)
+        A random number of each, in [0, 1): it is taken where that lies below its probability.
+    """
+
+    cases: Sequence[Case]
+    density: Floats
+    number: Floats
+
+    def take(self, count: int) -> tuple[list[Case], Floats]:
+        """Take about so many profiles, of either side as many; also say how probable each was to be taken."""
+        side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
+        probability = np.ones(len(self.cases))
+        for each in range(SIDES):
+            held = side == each
+            probability[held] = inclusion(self.density[held], count / SIDES)
+        kept = np.flatnonzero(self.number < probability)
+        return [self.cases[int(place)] for place in kept], probability[kept]

@@ -1,0 +1,187 @@
+"""Vectors of which each has one value: where they come from, and how they are read and weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit
+
+from assay.methods.alternation.analysis import LOST_SHARE, Answers, lost_reason, too_few
+from assay.methods.shared.profiles import Case
+from assay.methods.stimulus_sampling.inputs import VectorStimuli
+from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible
+from assay.methods.stimulus_sampling.resemblance import VectorsHeard
+from assay.model import Reason, Reply
+from assay.statistics.bayes.importance import Weights, weigh
+from assay.statistics.bayes.surrogate import DEFENCE, Surrogate, log_mean_probability, sample_posterior
+from assay.statistics.intervals.both_sides import SIDES
+
+Floats = NDArray[np.float64]
+Place = tuple[int, int]
+"""A cell of the prior: the places of a value and a side."""
+
+BEFORE = 50
+"""Vectors of each cell of the prior that are shown."""
+
+
+@dataclass(frozen=True)
+class Supply:
+    """Vectors of a cell in the order in which they are asked about.
+
+    Attributes
+    ----------
+    vectors : ndarray, shape (n, dims)
+        As they are sent.
+    scale : ndarray, shape (n,)
+        By what the probability of yes of each is multiplied, so that the mean is the cell's yes rate: the prior's
+        density over that which it was drawn with.
+    """
+
+    vectors: Floats
+    scale: Floats
+
+
+def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
+    """Draw vectors of each cell as they come."""
+    drawn = {}
+    for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
+        drawn[cell] = Supply(stimuli.rounded(prior.draw(count, own)), np.ones(count))
+    return drawn
+
+
+def from_surrogate(
+    stimuli: VectorStimuli, surrogate: Surrogate, count: int, rng: np.random.Generator
+) -> dict[Place, Supply]:
+    """Draw vectors of each cell from the surrogate's posterior.
+
+    One in ten comes from the prior as it is (`DEFENCE`): the posterior never reaches what the surrogate overlooks.
+    """
+    drawn = {}
+    for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
+        found, plain = sample_posterior(surrogate, prior, count, own), prior.draw(count, own)
+        vectors = np.where(own.random(count)[:, None] < DEFENCE, plain, found)
+        # the density that a vector was drawn with, which is not that of its rounded digits
+        density = np.exp(log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
+        drawn[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density))
+    return drawn
+
+
+def asked(
+    supplies: Mapping[Place, Supply], count: int, stimuli: VectorStimuli, kind: str
+) -> Iterator[tuple[Place, Case]]:
+    """Write the first vectors of each cell as cases of one input."""
+    for (value, side), supply in supplies.items():
+        for place, vector in enumerate(supply.vectors[:count]):
+            yield (value, side), Case(f"{kind}/{value}-{side}/{place}", (stimuli.record(vector),))
+
+
+@dataclass(frozen=True)
+class CellsHeard:
+    """Vectors of each cell of the prior that were answered with a probability of yes.
+
+    Attributes
+    ----------
+    values, sides : tuple of str
+        Names of the attribute's values, and of the sides of the content.
+    label : str
+        The yes.
+    cells : mapping of (value, side) to ndarray
+        Numbers whose mean is the cell's yes rate.
+    weights : Weights
+        Importance of each vector.
+    shown : VectorsHeard
+        What is told of them.
+    """
+
+    values: tuple[str, ...]
+    sides: tuple[str, ...]
+    label: str
+    cells: Mapping[tuple[int, int], Floats]
+    weights: Weights
+    shown: VectorsHeard
+
+    @property
+    def rates(self) -> Floats:
+        """Yes rate of each cell, shape (values, 2)."""
+        return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
+
+
+def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Floats] | Reason:
+    """Read the probability of yes of each reply, NaN where there is none; a reason where they tell nothing."""
+    answers = Answers(tuple(Case(str(place), ()) for place in range(len(replies))), ("",), numbers=False)
+    for place, reply in enumerate(replies):
+        answers.take(place, 0, reply)
+    read = [answers.replies.get((place, 0)) for place in range(len(replies))]
+    known = [one for one in read if one is not None]
+    if too_few(answers, len(known)):
+        return lost_reason(answers, len(known))
+    label = choose_label(known, wanted)
+    if isinstance(label, Reason):
+        return label
+    yes = np.array([np.nan if one is None else one.get(label, 0.0) for one in read])
+    with np.errstate(invalid="ignore"):
+        sound = possible(yes)
+    if 1 - sound.sum() / len(replies) > LOST_SHARE:
+        return no_probability(int((~sound).sum()), len(replies), label)
+    return flaw(np.clip(yes[sound], 0.0, 1.0), label) or (label, np.where(sound, np.clip(yes, 0.0, 1.0), np.nan))
+
+
+def hear_vectors(
+    stimuli: VectorStimuli,
+    supplies: Mapping[Place, Supply],
+    replies: Mapping[Place, Sequence[Reply]],
+    wanted: str | None,
+    rng: np.random.Generator,
+) -> CellsHeard | Reason:
+    """Read what the service said of the first vectors of each cell.
+
+    Parameters
+    ----------
+    stimuli : VectorStimuli
+        The prior.
+    supplies : mapping of cell to Supply
+        Where the vectors came from.
+    replies : mapping of cell to sequence of Reply
+        To the first of them, in their order.
+    wanted : str or None
+        The label that is the yes.
+    rng : Generator
+        Draws vectors of the prior to be shown.
+
+    Returns
+    -------
+    CellsHeard or Reason
+        A reason where the replies tell nothing.
+    """
+    read = read_vectors([reply for held in replies.values() for reply in held], wanted)
+    if isinstance(read, Reason):
+        return read
+    label, yes = read
+    vectors = np.concatenate([supplies[cell].vectors[: len(held)] for cell, held in replies.items()])
+    scale = np.concatenate([supplies[cell].scale[: len(held)] for cell, held in replies.items()])
+    ids = np.repeat(np.arange(len(replies)), [len(held) for held in replies.values()])
+    known = np.isfinite(yes)
+    vectors, scale, ids, yes = vectors[known], scale[known], ids[known], yes[known]
+    corrected = yes * scale
+    each = corrected / np.bincount(ids, minlength=len(replies))[ids]
+    prior = [(value, one.draw(BEFORE, rng)) for (value, _), one in stimuli.priors.items()]
+    shown = VectorsHeard(
+        names=stimuli.names,
+        values=stimuli.values,
+        before=np.concatenate([drawn for _, drawn in prior]),
+        value=np.repeat([value for value, _ in prior], BEFORE),
+        asked=vectors,
+        yes=yes,
+        posterior=each / each.sum(),
+    )
+    return CellsHeard(
+        values=stimuli.values,
+        sides=stimuli.side_names,
+        label=label,
+        cells={cell: corrected[ids == place] for place, cell in enumerate(replies)},
+        weights=weigh(yes, 1 / scale),
+        shown=shown,
+    )

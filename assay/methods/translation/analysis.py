@@ -1,0 +1,254 @@
+"""The two-step test of a translator: from transition counts to draws of its effects and the reasons for its letter.
+
+METHODS section 2 (``transition-posterior``); the letter itself is decided in `assay.rating.component`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.catalog import languages
+from assay.methods.translation.blocks import Text
+from assay.methods.translation.collection import Translations
+from assay.methods.translation.published_rules import analyse_blocks
+from assay.model import Component, Evidence, Interval, Letter, Probe, Reason, Reply
+from assay.rating.component import Counts, Measurement, Tolerance
+from assay.statistics.bayes.transition import StepEffects, draw_transitions, neutral_effects, step_effects
+from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
+from assay.statistics.hypothesis_tests.published import Statistic
+from assay.statistics.intervals.credible import interval_of
+from assay.statistics.intervals.worst_block import step_intervals
+
+DRAWS = 20_000
+"""Posterior draws (METHODS section 2; about 6 ms)."""
+
+UNUSABLE_SHARE = 0.2
+"""Above this share of failed and unusable texts a component is not rated (METHODS section 2)."""
+
+OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
+"""Tolerances for which the probabilities are always reported as well."""
+
+Asking = Generator[Sequence[Probe], Sequence[Reply], None]
+
+
+def tolerance_of_one(delta: float, confidence: float, components: int, content_delta: float | None = None) -> Tolerance:
+    """Build the tolerance of one of several components.
+
+    Each is asked about until it is clearer than the whole must be, so that the whole can be declared.
+    """
+    return Tolerance(delta, confidence, OTHER_DELTAS, {"content": content_delta}, confidence ** (1 / components))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Posterior draws of a component.
+
+    Attributes
+    ----------
+    transitions : ndarray, shape (draws, rows, outputs)
+        Draws of its transition matrix.
+    evidence : Evidence
+        Draws of its effects, computed from those.
+    """
+
+    transitions: NDArray[np.float64]
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class TwoStepTest:
+    """How much is asked of a translator, and what its effects are compared with.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Texts per block at each look; at the last one asking ends.
+    tolerance : Tolerance
+        Limits for the effects. The excess concordance of contents is drawn only where it has a tolerance (``content``).
+    alpha : float
+        Level of the tests behind the published rules.
+    reading, statistic : str
+        Which published reading comes first, and the chi-squared statistic of both.
+    """
+
+    sizes: tuple[int, ...]
+    tolerance: Tolerance
+    alpha: float
+    reading: PublishedReading = "departs-from-unbiased"
+    statistic: Statistic = "two-sample"
+
+    def measure(
+        self,
+        found: Translations,
+        texts: Callable[[int], Sequence[Text]],
+        show: Callable[[Sequence[Text], Translations], Asking],
+        rng: np.random.Generator,
+    ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
+        """Show texts look by look until a letter is clear or the texts end, and judge everything that was counted.
+
+        Parameters
+        ----------
+        found : Translations
+            The component's counts, empty at first.
+        texts : callable
+            Returns the texts that fill every block up to a size; sizes grow from look to look.
+        show : callable
+            Asks about texts and counts what came back.
+        rng : Generator
+            For posterior draws and bootstrap thresholds.
+        """
+        looks: list[dict[str, Any]] = []
+        posterior = None
+        for size in self.sizes:
+            yield from show(texts(size), found)
+            if found.unasked or _lost(found):
+                posterior = None
+                break
+            posterior = self.draw(found, rng)
+            probabilities = self.tolerance.weigh(posterior.evidence)
+            stopped = self.tolerance.stops(probabilities) or size == self.sizes[-1]
+            looks.append(
+                {
+                    "look": len(looks) + 1,
+                    "texts_per_block": size,
+                    "probabilities": asdict(probabilities),
+                    "letter": probabilities.likeliest,
+                    "stopped": stopped,
+                }
+            )
+            if stopped:
+                break
+        return self._conclude(found, looks, posterior, rng)
+
+    def draw(self, found: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
+        """Draw matrices and effects from their posterior, as if `times` as much had been seen."""
+        transitions = draw_transitions(found.pooled() * times, rng, DRAWS)
+        effects_of = neutral_effects if found.neutral else step_effects
+        effects = effects_of(transitions, found.shares("unbiased"), found.shares("biased"))
+        content = None
+        if self.tolerance.further.get("content") is not None:
+            equal, pairs, by_rows = found.concordance()
+            weights = {key: count * times for key, count in by_rows.items()}
+            content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
+        return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content))
+
+    def _conclude(
+        self,
+        found: Translations,
+        looks: Sequence[Mapping[str, Any]],
+        posterior: Posterior | None,
+        rng: np.random.Generator,
+    ) -> Component:
+        about = {"language": languages().get(found.about["language"].split("-")[0].lower(), found.name)}
+        analyses = analyse_blocks(found, self.alpha, rng, self.reading, self.statistic)
+        measurement = Measurement(
+            name=found.name,
+            counts=Counts(found.usable, found.unusable, found.failed, found.unasked, found.probes_each),
+            tolerance=self.tolerance,
+            detail={
+                **found.about,
+                "language_name": about["language"],
+                **found.as_json(),
+                "decision": list(looks),
+                "analyses": analyses.detail,
+                "step_1_p": analyses.step_1_p,
+                "examples": found.examples,
+            },
+            published=analyses.letters,
+            about=about,
+        )
+        if _lost(found):
+            return measurement.give_up(*measurement.cut_short(), _lost_reason(found, about))
+        equal, pairs, _ = found.concordance()
+        measurement.detail["content"] = {"pairs": pairs, "equal": equal}
+        known = posterior or self.draw(found, rng)  # of the last look, where there was one
+        return measurement.conclude(
+            known.evidence,
+            lambda letter: _letter_reasons(found, self.tolerance, known.evidence, letter, about),
+            _intervals(found, known),
+            lambda times: self.draw(found, rng, times).evidence,
+        )
+
+
+def _lost(found: Translations) -> bool:
+    """Whether too few texts could be read for a letter."""
+    return found.usable == 0 or found.lost_share > UNUSABLE_SHARE
+
+
+def _lost_reason(found: Translations, about: Mapping[str, Any]) -> Reason:
+    """Return the reason that too few texts could be read."""
+    if not found.failed and not found.unusable:
+        return Reason("no-usable-observations", about, found.name)
+    failing = found.failed >= found.unusable
+    lost, why = (found.failed, found.failed_why) if failing else (found.unusable, found.unusable_why)
+    total = found.usable + found.failed + found.unusable
+    facts = {**about, "total": total, "why": dict(why), "share": lost / total}
+    if failing:
+        return Reason("target-calls-failed", {**facts, "failed": lost}, found.name)
+    return Reason("target-output-unusable", {**facts, "unusable": lost}, found.name)
+
+
+def _intervals(found: Translations, posterior: Posterior) -> dict[str, Interval | None]:
+    """State each effect by its mean and its 95 % interval."""
+    evidence = posterior.evidence
+    effects: dict[str, Interval | None] = dict(
+        step_intervals(
+            StepEffects(evidence.step_1, evidence.step_2),
+            posterior.transitions,
+            found.shares("unbiased"),
+            found.shares("biased"),
+            seen=found.pooled() > 0,
+            neutral=found.neutral,
+        )
+    )
+    if evidence.content is not None:
+        effects["content"] = interval_of(evidence.content)
+    return effects
+
+
+def _letter_reasons(
+    found: Translations, tolerance: Tolerance, evidence: Evidence, letter: Letter, about: Mapping[str, Any]
+) -> list[Reason]:
+    """Return the reasons for a letter, the main one first."""
+    step_1, step_2 = float(evidence.step_1.mean()), float(evidence.step_2.mean())
+    if letter is Letter.UCS:
+        return [Reason("compensates", {**about, "step_1": step_1, "step_2": step_2}, found.name)]
+    if letter is Letter.DSBS:
+        pooled = found.pooled()
+        kept = sum(int(pooled[i, found.outputs.index(row)]) for i, row in enumerate(found.rows))
+        facts = {**about, "step_2": step_2, "kept": kept / max(1, int(pooled.sum()))}
+        return [Reason("follows-biased-input", facts, found.name)]
+    reasons = []
+    content, limit = evidence.content, tolerance.further.get("content")
+    if content is not None and limit is not None and float((content > limit).mean()) > 0.5:
+        reasons.append(Reason("answers-by-occupation", {**about, "content": float(content.mean())}, found.name))
+    if not reasons or float((evidence.step_1 > tolerance.delta).mean()) > 0.5:
+        reasons.append(_shift_reason(found, step_1, about))
+    return reasons
+
+
+def _shift_reason(found: Translations, step_1: float, about: Mapping[str, Any]) -> Reason:
+    """Name the way in which unbiased input comes back biased, from the observed transitions."""
+    pooled = found.pooled().astype(float)
+    seen = pooled.sum(axis=1, keepdims=True)
+    rows = np.divide(pooled, seen, out=np.full_like(pooled, 1 / len(found.outputs)), where=seen > 0)
+    unbiased = found.shares("unbiased")[0]
+    declared = np.concatenate([unbiased, np.zeros(len(found.outputs) - len(unbiased))])
+    gain = unbiased @ rows - declared
+    gainer = int(np.argmax(gain))
+    if gainer == len(found.outputs) - 1 and not found.neutral:
+        return Reason("attribute-erased", {**about, "share": float((unbiased @ rows)[-1])}, found.name)
+    value = found.outputs[gainer]
+    if rows[:, gainer].min() >= 0.8:
+        facts = {**about, "value": value, "share": float((unbiased @ rows)[gainer])}
+        return Reason("collapses-to-value", facts, found.name)
+    others = [i for i in range(len(found.rows)) if found.rows[i] != value]
+    source = max(others, key=lambda i: rows[i, gainer])
+    facts = {**about, "step_1": step_1, "from": found.rows[source], "to": value, "share": float(rows[source, gainer])}
+    return Reason("introduces-bias", facts, found.name)

@@ -1,0 +1,185 @@
+"""Texts sent to a translator and what came back of them: transition counts, losses and examples of one component.
+
+A *row* is what went in (a pronoun, or the labour side of an occupation), an *output* is what was read from the reply
+(a value of the attribute, or the residual).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.experiment import BUDGET
+from assay.methods.translation.blocks import BlockSpec, Text
+from assay.methods.translation.reading import Reading
+from assay.statistics.intervals.proportions import wilson
+
+EXAMPLES_A_SORT = 3
+"""Texts of each sort that are kept for the report."""
+
+SORTS = ("changed", "unusable", "failed", "kept")
+"""Sorts of example, the most informative first."""
+
+
+def chunks(texts: Sequence[Text], size: int) -> Iterator[Sequence[Text]]:
+    """Cut texts into batches of at most `size`."""
+    for start in range(0, len(texts), size):
+        yield texts[start : start + size]
+
+
+@dataclass
+class Translations:
+    """The texts of one component and what was read from their translations, counted text by text.
+
+    Attributes
+    ----------
+    name : str
+        The component's name, unique in its finding.
+    about : mapping
+        What it measures (language, template); a part of its detail.
+    rows, outputs : tuple of str
+        What can go in and what can come out; the last output is the residual.
+    blocks : tuple of BlockSpec
+        The declared distributions.
+    neutral : bool
+        Meaning of the residual: ``False`` where it is a loss (an erased pronoun), ``True`` where it is harmless (a
+        sentence that marks no gender).
+    probes_each : int
+        Calls of one text: 2 for a round trip, 1 for one hop.
+    counts : dict of ndarray, shape (rows, outputs)
+        Per block, sentences by what went in and what was read.
+    content : dict
+        Per content (an occupation in its frame), what was read for each row it was shown with.
+    usable : int
+        Texts that were read.
+    failed_why, unusable_why : dict
+        Texts lost to failed calls, and texts that came back but could not be read, by reason.
+    unasked : int
+        Texts the call budget did not allow.
+    """
+
+    name: str
+    about: Mapping[str, str]
+    rows: tuple[str, ...]
+    outputs: tuple[str, ...]
+    blocks: tuple[BlockSpec, ...]
+    neutral: bool = False
+    probes_each: int = 2
+    counts: dict[str, NDArray[np.int64]] = field(init=False)
+    content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
+    usable: int = field(init=False, default=0)
+    failed_why: dict[str, int] = field(init=False, default_factory=dict)
+    unusable_why: dict[str, int] = field(init=False, default_factory=dict)
+    unasked: int = field(init=False, default=0)
+    _examples: dict[str, list[dict[str, Any]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = {block.name: self._zeros() for block in self.blocks}
+        self._examples = {sort: [] for sort in SORTS}
+
+    def count(self, text: Text, reading: Reading, *, middle: Any = None, returned: Any = None) -> None:
+        """Count one text: as read, as unusable, as failed, or as not asked."""
+        sort, why = "unusable", reading.unusable
+        if reading.values is not None:
+            self.usable += 1
+            sort = "kept"
+            for sentence, value in zip(text.sentences, reading.values, strict=True):
+                self.counts[text.block][self.rows.index(sentence.value), self.outputs.index(value)] += 1
+                self.content.setdefault(sentence.content, {})[sentence.value] = value
+                sort = sort if value == sentence.value else "changed"
+        elif why is not None:
+            self.unusable_why[why] = self.unusable_why.get(why, 0) + 1
+        elif reading.failure is not None and reading.failure.code == BUDGET:
+            self.unasked += 1
+            return
+        elif reading.failure is not None:
+            sort, why = "failed", reading.failure.code
+            self.failed_why[why] = self.failed_why.get(why, 0) + 1
+        if len(self._examples[sort]) < EXAMPLES_A_SORT:
+            read = None if reading.values is None else list(reading.values)
+            self._examples[sort].append(
+                {"asked": text.text, "middle": middle, "returned": returned, "read": read, "why": why}
+            )
+
+    @property
+    def failed(self) -> int:
+        """Texts lost to failed calls."""
+        return sum(self.failed_why.values())
+
+    @property
+    def unusable(self) -> int:
+        """Texts that came back and could not be read."""
+        return sum(self.unusable_why.values())
+
+    @property
+    def lost_share(self) -> float:
+        """Share of the asked texts that could not be read."""
+        lost = self.failed + self.unusable
+        return lost / (lost + self.usable) if lost else 0.0
+
+    @property
+    def examples(self) -> list[dict[str, Any]]:
+        """Texts for the report, the most informative first."""
+        return [example for sort in SORTS for example in self._examples[sort]][: 2 * EXAMPLES_A_SORT]
+
+    def shares(self, role: str) -> NDArray[np.float64]:
+        """Declared distributions of one role, shape (blocks, rows)."""
+        of_role = [block for block in self.blocks if block.role == role]
+        return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in of_role], dtype=float)
+
+    def pooled(self) -> NDArray[np.int64]:
+        """Transition counts over all blocks, shape (rows, outputs)."""
+        return sum(self.counts.values(), self._zeros())
+
+    def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:
+        """Count pairs of rows shown with the same content: (equal outputs, pairs, pairs by rows)."""
+        equal = total = 0
+        by_rows: dict[tuple[int, int], int] = {}
+        for read in self.content.values():
+            for a, b in combinations([row for row in self.rows if row in read], 2):
+                key = (self.rows.index(a), self.rows.index(b))
+                by_rows[key] = by_rows.get(key, 0) + 1
+                equal += read[a] == read[b]
+                total += 1
+        return equal, total, by_rows
+
+    def as_json(self) -> dict[str, Any]:
+        """Write the counts: the pooled transitions and their rates, every block, the losses."""
+        pooled = self.pooled().tolist()
+        return {
+            "transitions": {
+                row: dict(zip(self.outputs, counts, strict=True)) for row, counts in zip(self.rows, pooled, strict=True)
+            },
+            "rates": {row: self._rates(row, counts) for row, counts in zip(self.rows, pooled, strict=True)},
+            "blocks": [self._block(block) for block in self.blocks],
+            "unusable_why": dict(self.unusable_why),
+            "failed_why": dict(self.failed_why),
+            "unasked": self.unasked,
+        }
+
+    def _rates(self, row: str, counts: Sequence[int]) -> dict[str, dict[str, float] | None]:
+        """Write the shares of a row's sentences that were kept, flipped and erased, with Wilson intervals."""
+        n, erased = sum(counts), counts[-1]
+        kept = counts[self.outputs.index(row)]
+        parts = {"kept": kept, "flipped": n - kept - erased, "erased": erased}
+        return {name: asdict(wilson(k, n)) if n else None for name, k in parts.items()}
+
+    def _block(self, block: BlockSpec) -> dict[str, Any]:
+        """Write what was declared of a block, what was asked and what came back."""
+        counts = self.counts[block.name]
+        asked = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
+        return {
+            "name": block.name,
+            "role": block.role,
+            "specified": {name: float(block.shares.get(name, 0.0)) for name in self.outputs},
+            "asked": {name: asked.get(name, 0) for name in self.outputs},
+            "observed": dict(zip(self.outputs, counts.sum(axis=0).tolist(), strict=True)),
+        }
+
+    def _zeros(self) -> NDArray[np.int64]:
+        return np.zeros((len(self.rows), len(self.outputs)), dtype=np.int64)

@@ -1,0 +1,164 @@
+"""One hop: the gender a translator gives to someone whose gender was not said.
+
+A neutral sentence ("The nurse is here.") goes into a language whose articles or pronouns mark
+gender, and the mark is read. The *row* of the transition matrix is the labour side of the
+occupation (mostly men, mostly women), so that step 2 asks whether the output follows a biased mix
+of occupations (METHODS section 2, "one-hop"). A sentence that marks no gender harms nobody:
+effects are taken over the marked sentences only, weighted by their share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
+
+from assay.bounds import check_bounds
+from assay.catalog import Attribute
+from assay.catalog import attribute as attribute_named
+from assay.errors import SpecificationError, UnknownName
+from assay.experiment import Experiment
+from assay.methods.shared.distributions import (
+    declare_blocks,
+    default_biased,
+    default_unbiased,
+    refuse_oversize,
+    refuse_repeats,
+)
+from assay.methods.shared.look_sizes import look_sizes
+from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
+from assay.methods.translation.blocks import BlockSpec, NeutralWriter, Text, neutral_capacity
+from assay.methods.translation.collection import Translations, chunks
+from assay.methods.translation.published_rules import adjust
+from assay.methods.translation.reading import Reading, align, read_hop
+from assay.model import Component, Finding, Kind, Probe, Translate
+
+BATCH = 500
+"""Texts asked at once."""
+
+NEUTRAL = "neutral"
+"""The residual output: a sentence that marks no gender."""
+
+
+@dataclass(frozen=True)
+class OneHop:
+    """Translate sentences that say nothing about the attribute, and read what the target adds.
+
+    Parameters
+    ----------
+    attribute : str
+        Which attribute to test; only those with a lexicon for the target language can be.
+    languages : tuple of str
+        Target languages. Each is a component.
+    texts_per_block, max_texts_per_block, stop_early : int, int, bool
+        Sequential design, as for `round-trip`.
+    unbiased, biased : tuple of mapping
+        Declared mixes of occupations by labour side: ``{"he": .5, "she": .5}`` holds as many
+        occupations done mostly by men as by women.
+    delta, confidence, aggregation, alpha
+        As for `round-trip`.
+    """
+
+    attribute: str
+    method: Literal["one-hop"] = "one-hop"
+    languages: Annotated[tuple[str, ...], MaxLen(200)] = ("es",)
+    texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 40
+    max_texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 320
+    stop_early: bool = True
+    unbiased: Annotated[tuple[Mapping[str, float], ...], MaxLen(10)] = ()
+    biased: Annotated[tuple[Mapping[str, float], ...], MaxLen(20)] = ()
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+    alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
+    summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
+    paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"
+
+    def __post_init__(self) -> None:
+        """Fill in default blocks and refuse what cannot be carried out."""
+        check_bounds(self)
+        named = attribute_named(self.attribute)
+        if not named.one_hop_languages:
+            raise SpecificationError(f"no language marks {self.attribute} in a way one-hop can read", "attribute")
+        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
+        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
+        refuse_repeats("languages", self.languages)
+        for place, language in enumerate(self.languages):
+            if language not in named.one_hop_languages:
+                known = sorted(named.one_hop_languages)
+                raise UnknownName("language one-hop can read", language, known, f"languages.{place}")
+        refuse_oversize(
+            self.texts_per_block,
+            self.max_texts_per_block,
+            stop_early=self.stop_early,
+            most=neutral_capacity(named, self.blocks),
+            what="neutral sentences",
+        )
+
+    @cached_property
+    def blocks(self) -> tuple[BlockSpec, ...]:
+        """The declared mixes of occupations as named blocks."""
+        return declare_blocks(attribute_named(self.attribute), self.unbiased, self.biased)
+
+    def expected_probes(self) -> int:
+        """Count the probes of a case that is clear at the first look."""
+        return self.texts_per_block * len(self.blocks) * len(self.languages)
+
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Measure every language; the same sentences for each."""
+        named = attribute_named(self.attribute)
+        words, numbers = rng.spawn(2)
+        texts = cache(NeutralWriter(named, self.blocks, words).more)  # the same for every language
+        components: list[Component] = []
+        for language, own in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
+            found = Translations(
+                name=language,
+                about={"language": language},
+                rows=named.value_names,
+                outputs=(*named.value_names, NEUTRAL),
+                blocks=self.blocks,
+                neutral=True,
+                probes_each=1,
+            )
+            components.append((yield from self._test().measure(found, texts, self._show, own)))
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+            detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
+        )
+
+    def _test(self) -> TwoStepTest:
+        tolerance = tolerance_of_one(self.delta, self.confidence, len(self.languages))
+        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
+        return TwoStepTest(sizes, tolerance, self.alpha)
+
+    def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
+        """Send texts out, and count what is marked in their translations."""
+        named, language = attribute_named(self.attribute), found.about["language"]
+        for some in chunks(texts, BATCH):
+            replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in some]
+            for text, reply in zip(some, replies, strict=True):
+                reading = read_hop(text.text, reply) or read_marks(str(reply.value), text, language, named)
+                found.count(text, reading, returned=reply.value)
+
+
+def read_marks(returned: str, text: Text, language: str, named: Attribute) -> Reading:
+    """Read the attribute's mark in each sentence of a text in the target language."""
+    pieces = align(returned, len(text.sentences))
+    if pieces is None:
+        return Reading(unusable="sentence-count")
+    marks = [named.read_one_hop(piece, language) for piece in pieces]
+    if any(mark is None for mark in marks):
+        return Reading(unusable="no-mark-found")
+    return Reading(values=tuple(mark for mark in marks if mark is not None))

@@ -1,0 +1,140 @@
+"""Letters of the published rules on a component's counts: shown beside the headline, never instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.methods.translation.blocks import BlockSpec
+from assay.methods.translation.collection import Translations
+from assay.statistics.hypothesis_tests.divergence import Measure, divergence_letter
+from assay.statistics.hypothesis_tests.goodness import exact_multinomial, g_test
+from assay.statistics.hypothesis_tests.published import Reading, Statistic, published_letter
+
+READINGS: tuple[Reading, ...] = ("similar-to-biased", "departs-from-unbiased")
+MEASURES: tuple[Measure, ...] = ("kl", "js")
+
+
+@dataclass(frozen=True)
+class Analyses:
+    """Letters and numbers of the published rules.
+
+    Attributes
+    ----------
+    letters : mapping
+        Rule → letter, or ``None`` where it cannot be computed.
+    detail : mapping
+        Analysis → block → specification → statistic, JSON-able.
+    step_1_p : float or None
+        p-value that the unbiased blocks' outputs follow a declared unbiased distribution; it is
+        what is adjusted for the number of components.
+    """
+
+    letters: Mapping[str, str | None]
+    detail: Mapping[str, Any]
+    step_1_p: float | None
+
+
+def rule_names(statistic: Statistic) -> tuple[str, ...]:
+    """Name the rules in the order they are shown."""
+    chosen = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})"
+    return (*(f"{chosen}/{reading}" for reading in READINGS), *MEASURES)
+
+
+def analyse_blocks(
+    found: Translations,
+    alpha: float,
+    rng: np.random.Generator,
+    reading: Reading = "departs-from-unbiased",
+    statistic: Statistic = "two-sample",
+) -> Analyses:
+    """Compute every published rule on a component's counts.
+
+    Parameters
+    ----------
+    found : Translations
+        The counts and the declared distributions. Where the residual is neutral, only outputs that name a value
+        are compared.
+    alpha : float
+        Level of each test.
+    rng : Generator
+        For bootstrap thresholds and for blocks too large to enumerate.
+    reading, statistic : str
+        The published reading that comes first, and the chi-squared statistic.
+    """
+    names = rule_names(statistic)
+    outputs = len(found.rows) if found.neutral else len(found.outputs)
+    observed = {block.name: found.counts[block.name].sum(axis=0)[:outputs] for block in found.blocks}
+    specified = {
+        role: {block.name: _specified(found, block, outputs) for block in found.blocks if block.role == role}
+        for role in ("unbiased", "biased")
+    }
+    if any(counts.sum() == 0 for counts in observed.values()):
+        return Analyses(dict.fromkeys(names), {"reason": "a block has no outputs to compare"}, None)
+    letters: dict[str, str | None] = {}
+    detail: dict[str, Any] = {}
+    for rule, each in zip(names, READINGS, strict=False):
+        verdict = published_letter(
+            observed, specified["unbiased"], specified["biased"], rng, reading=each, statistic=statistic, alpha=alpha
+        )
+        letters[rule] = verdict.letter
+        detail["chi-squared"] = _tests_as_json(verdict.tests)
+    for measure in MEASURES:
+        divergence = divergence_letter(observed, specified["unbiased"], specified["biased"], measure, alpha, rng)
+        letters[measure] = divergence.letter
+        detail[measure] = _tests_as_json(divergence.tests)
+    fair = specified["unbiased"]
+    detail["g"] = {
+        block: {name: asdict(g_test(counts, shares)) for name, shares in fair.items()}
+        for block, counts in observed.items()
+    }
+    detail["exact-multinomial"] = {
+        block: {name: asdict(exact_multinomial(counts, shares, rng)) for name, shares in fair.items()}
+        for block, counts in observed.items()
+    }
+    first = [rule for rule in names if rule.endswith(reading)]
+    ordered = {rule: letters[rule] for rule in (*first, *(rule for rule in names if rule not in first))}
+    return Analyses(ordered, detail, _step_1_p(specified["unbiased"], detail["exact-multinomial"]))
+
+
+def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]]:
+    """Adjust the components' step-1 p-values for their number (Holm 1979; Benjamini & Hochberg 1995).
+
+    Measured: over 8 unbiased middle languages raw p-values give a family-wise error of 0.26, Holm
+    0.017, BH 0.018, with exact p-values (METHODS section 1).
+
+    Parameters
+    ----------
+    components : mapping of str to float or None
+        p-value of each component; one without a p-value is left out.
+
+    Returns
+    -------
+    dict
+        Component → ``p``, ``holm`` (family-wise error rate) and ``bh`` (false discovery rate).
+    """
+    known = {name: p for name, p in components.items() if p is not None}
+    order = sorted(known, key=known.__getitem__)
+    pvalues, rank = np.array([known[name] for name in order]), np.arange(1, len(order) + 1)
+    holm = np.minimum(np.maximum.accumulate(pvalues * rank[::-1]), 1.0)
+    bh = np.minimum(np.minimum.accumulate((pvalues * len(order) / rank)[::-1])[::-1], 1.0)
+    adjusted = {name: {"holm": float(a), "bh": float(b)} for name, a, b in zip(order, holm, bh, strict=True)}
+    return {name: {"p": p, **adjusted[name]} for name, p in known.items()}
+
+
+def _specified(found: Translations, block: BlockSpec, outputs: int) -> NDArray[np.float64]:
+    values = [block.shares.get(row, 0.0) for row in found.rows]
+    return np.array(values + [0.0] * (outputs - len(values)))
+
+
+def _step_1_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> float:
+    """Take each unbiased block's best p over the declared unbiased distributions; the worst of them."""
+    return float(min(max(tests[block][name]["p"] for name in unbiased) for block in unbiased))
+
+
+def _tests_as_json(tests: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {block: {name: asdict(test) for name, test in row.items()} for block, row in tests.items()}

@@ -1,0 +1,192 @@
+"""The round trip: what a translator makes of pronouns on the way there and back.
+
+The two-step test of Srivastava & Rossi (2018), section 4 (their USRTest), with paired evidence,
+more templates than theirs, and a verdict that knows its uncertainty (METHODS section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
+
+from assay.bounds import check_bounds
+from assay.catalog import attribute as attribute_named
+from assay.catalog import check_language, construction
+from assay.errors import SpecificationError
+from assay.experiment import Experiment
+from assay.methods.shared.distributions import (
+    declare_blocks,
+    default_biased,
+    default_unbiased,
+    refuse_oversize,
+    refuse_repeats,
+)
+from assay.methods.shared.look_sizes import look_sizes
+from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
+from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, capacity
+from assay.methods.translation.collection import Translations, chunks
+from assay.methods.translation.published_rules import adjust
+from assay.methods.translation.reading import read_hop, read_text
+from assay.model import Component, Finding, Kind, Probe, Translate
+from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
+from assay.statistics.hypothesis_tests.published import Statistic
+
+BATCH = 1_000
+"""Texts asked at once: enough to keep a target busy, few enough to keep memory flat."""
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """Translate texts with a known attribute into a middle language and back, and compare.
+
+    Parameters
+    ----------
+    attribute : str
+        Which attribute to test; see `/v1/attributes`.
+    languages : tuple of str
+        Middle languages (ISO 639-1, optionally with region or script). Each is a component.
+    templates : tuple of str
+        Sentence constructions; each is measured with each language. ``base`` is the paper's.
+    texts_per_block : int
+        Texts a block at the first look (P5 uses 20).
+    max_texts_per_block : int
+        Texts a block at the last look, if `stop_early` lets it come to that.
+    stop_early : bool
+        Look after `texts_per_block`, then twice that, and so on, and stop as soon as a letter
+        reaches `confidence`. ``False`` is the paper's fixed design.
+    unbiased, biased : tuple of mapping
+        Declared distributions over the attribute's values, one block each. Left out: equal
+        shares, and one block of .9 for each value.
+    delta : float
+        Largest effect (total variation) that still counts as unbiased.
+    delta_content : float
+        Largest excess concordance that still counts as answering by the pronoun.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How components become one letter: ``worst`` (P5) or ``vote``.
+    alpha : float
+        Level of the tests behind the published rules.
+    reading, statistic : str
+        Which published reading and chi-squared statistic are shown first among the published
+        rules; all are computed and none decides the headline.
+    """
+
+    attribute: str
+    method: Literal["round-trip"] = "round-trip"
+    languages: Annotated[tuple[str, ...], MaxLen(200)] = ("es",)
+    templates: Annotated[tuple[str, ...], MaxLen(20)] = ("base",)
+    texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 20
+    max_texts_per_block: Annotated[int, Ge(1), Le(10_000)] = 320
+    stop_early: bool = True
+    unbiased: Annotated[tuple[Mapping[str, float], ...], MaxLen(10)] = ()
+    biased: Annotated[tuple[Mapping[str, float], ...], MaxLen(20)] = ()
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.1
+    delta_content: Annotated[float, Gt(0), Lt(1)] = 0.15
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+    alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
+    reading: PublishedReading = "departs-from-unbiased"
+    statistic: Statistic = "two-sample"
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
+    summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
+    paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
+
+    def __post_init__(self) -> None:
+        """Fill in the attribute's default blocks and refuse what cannot be carried out."""
+        check_bounds(self)
+        named = attribute_named(self.attribute)
+        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
+        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
+        refuse_repeats("languages", self.languages)
+        refuse_repeats("templates", self.templates)
+        for place, language in enumerate(self.languages):
+            check_language(language, f"languages.{place}")
+            if language.split("-")[0].lower() == "en":
+                raise SpecificationError("English cannot be its own middle language", f"languages.{place}")
+        for place, template in enumerate(self.templates):
+            if not construction(template, f"templates.{place}").supports(named):
+                raise SpecificationError(
+                    f"the template {template!r} has no slot for {self.attribute}; 'base' has", f"templates.{place}"
+                )
+        for template in self.templates:
+            most = capacity(named, construction(template), self.blocks)
+            refuse_oversize(
+                self.texts_per_block,
+                self.max_texts_per_block,
+                stop_early=self.stop_early,
+                most=most,
+                what=f"sentences of the template {template!r}",
+            )
+
+    @cached_property
+    def blocks(self) -> tuple[BlockSpec, ...]:
+        """The declared distributions as named blocks."""
+        return declare_blocks(attribute_named(self.attribute), self.unbiased, self.biased)
+
+    @property
+    def cells(self) -> tuple[tuple[str, str], ...]:
+        """Every (language, template) that is measured; each becomes a component."""
+        return tuple((language, template) for language in self.languages for template in self.templates)
+
+    def expected_probes(self) -> int:
+        """Count the probes of a case that is clear at the first look."""
+        return 2 * self.texts_per_block * len(self.blocks) * len(self.cells)
+
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Measure every language with every template; the same texts for each language."""
+        words, numbers = rng.spawn(2)
+        named = attribute_named(self.attribute)
+        texts = {  # written once and shown to every language, so that all are compared on the same material
+            template: cache(BlockWriter(named, construction(template), self.blocks, own).more)
+            for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
+        }
+        components: list[Component] = []
+        for (language, template), own in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
+            found = Translations(
+                name=language if template == "base" else f"{language}/{template}",
+                about={"language": language, "template": template},
+                rows=named.value_names,
+                outputs=named.outputs,
+                blocks=self.blocks,
+            )
+            components.append((yield from self._test().measure(found, texts[template], self._show, own)))
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+            detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
+        )
+
+    def _test(self) -> TwoStepTest:
+        tolerance = tolerance_of_one(self.delta, self.confidence, len(self.cells), self.delta_content)
+        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
+        return TwoStepTest(sizes, tolerance, self.alpha, self.reading, self.statistic)
+
+    def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
+        """Send texts out and back, and count what returns."""
+        named, language = attribute_named(self.attribute), found.about["language"]
+        for some in chunks(texts, BATCH):
+            out = yield [Probe(f"{found.name}/{text.name}/out", Translate(text.text, "en", language)) for text in some]
+            there: list[tuple[Text, str]] = []
+            for text, reply in zip(some, out, strict=True):
+                if lost := read_hop(text.text, reply):
+                    found.count(text, lost, middle=reply.value)
+                else:
+                    there.append((text, str(reply.value)))
+            back = yield [
+                Probe(f"{found.name}/{text.name}/back", Translate(middle, language, "en")) for text, middle in there
+            ]
+            for (text, middle), reply in zip(there, back, strict=True):
+                reading = read_hop(middle, reply) or read_text(str(reply.value), len(text.sentences), named)
+                found.count(text, reading, middle=middle, returned=reply.value)

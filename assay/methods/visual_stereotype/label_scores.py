@@ -1,0 +1,256 @@
+"""Stereotype score of an image classifier: how probable the stereotyped label of each image is (P4).
+
+Images are made (or found) of *generation terms*, each tied to one of two target concepts T1 and T2. The score is
+``(sum of P(T1 | g1) + sum of P(T2 | g2)) / images``, where g1 and g2 are the images whose term is tied to T1 and to T2.
+Services that answer with a word instead of a probability are scored by whether it is the stereotyped one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
+
+from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
+from assay.model import Interval
+from assay.statistics.bayes.beta_binomial import SharesPosterior
+from assay.statistics.bayes.stereotype_terms import (
+    ANTI_STEREOTYPED,
+    STEREOTYPED,
+    StereotypeScore,
+    fit_terms,
+    prefer,
+    score_choices,
+)
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+
+FloatArray = NDArray[np.float64]
+
+DRAWS = 4000
+
+
+@dataclass(frozen=True)
+class ImageTerm:
+    """Images of one generation term.
+
+    Attributes
+    ----------
+    term : str
+        What they are of.
+    images : int
+        How many.
+    score : float
+        Mean probability of the stereotyped label.
+    """
+
+    term: str
+    images: int
+    score: float
+
+
+@dataclass(frozen=True)
+class VisualScore:
+    """Scores by image, term and model.
+
+    Attributes
+    ----------
+    by_image : ndarray, shape (images,)
+        Probability of the concept that the image's term is tied to.
+    by_term : tuple of ImageTerm
+        In the order in which terms first occur.
+    model : float
+        Mean over images (P4's formula).
+    over_terms : float
+        Mean over terms, which differs where these have unequal numbers of images.
+    """
+
+    by_image: FloatArray
+    by_term: tuple[ImageTerm, ...]
+    model: float
+    over_terms: float
+
+
+@dataclass(frozen=True)
+class ImagesPosterior:
+    """Bootstrap of a mean over images that share generation terms.
+
+    Attributes
+    ----------
+    mean : float
+        The score.
+    """
+
+    mean: float
+    _by_image: FloatArray
+    _term: NDArray[np.int64]
+
+    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+        """Draw the score, shape (draws,), within [0, 1]."""
+        drawn = mean_draws(self._by_image[:, None], {"generation term": self._term}, rng, draws)[:, 0]
+        return np.asarray(np.clip(drawn, 0.0, 1.0))
+
+
+def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> FloatArray:
+    """Pick the probability of the concept that each image's term is tied to.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (images, 2)
+        Of T1 and T2 given the image; each in [0, 1]. They need not sum to one.
+    tied_to : array_like of int, shape (images,)
+        0 for g1, 1 for g2. Neutral terms are tied to nothing: 0 for all of them scores the preference for T1.
+
+    Raises
+    ------
+    OutOfBounds
+        If a probability lies outside [0, 1], or sizes do not fit.
+    """
+    table, side = _checked(probabilities, tied_to)
+    return np.asarray(table[np.arange(len(side)), side])
+
+
+def tied_label(probabilities: ArrayLike, tied_to: ArrayLike) -> FloatArray:
+    """Harden probabilities: 1 where the tied concept is the likelier one, 0 where the other is, 1/2 where neither.
+
+    Parameters
+    ----------
+    probabilities, tied_to
+        As for `tied_probability`, with the same errors. An answer of one word has 1 and 0.
+    """
+    table, side = _checked(probabilities, tied_to)
+    rows = np.arange(len(side))
+    return prefer(table[rows, side], table[rows, 1 - side])
+
+
+def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
+    """Score images by the probability of the concept that their term is tied to.
+
+    Parameters
+    ----------
+    by_image : array_like, shape (images,)
+        As from `tied_probability`, or hard labels from `tied_label`.
+    terms : sequence of str, length images
+        Generation term of each.
+
+    Raises
+    ------
+    TooFewObservations
+        If there is no image.
+    OutOfBounds
+        If terms are not as many as images, or a probability lies outside [0, 1].
+
+    References
+    ----------
+    .. [1] Jiang et al., "Empowering domain experts to detect social bias in generative AI with user-friendly
+       interfaces", section 2, bias quantification for VQA models.
+    """
+    scores, names, of = _grouped(by_image, terms)
+    counts = np.bincount(of)
+    means = np.bincount(of, weights=scores) / counts
+    by_term = tuple(
+        ImageTerm(name, int(count), float(mean)) for name, count, mean in zip(names, counts, means, strict=True)
+    )
+    return VisualScore(scores, by_term, float(scores.mean()), float(means.mean()))
+
+
+def score_labels(by_image: ArrayLike, terms: Sequence[str], bias: str = "") -> StereotypeScore:
+    """Count hard labels by term, for `assay.statistics.bayes.stereotype_terms.fit_terms`.
+
+    Parameters
+    ----------
+    by_image : array_like, shape (images,)
+        1, 0 or 1/2, as from `tied_label`.
+    terms : sequence of str, length images
+        Generation term of each.
+    bias : str
+        Name of the specification.
+
+    Returns
+    -------
+    StereotypeScore
+        With the errors of `score_choices`; `over_pairs` is P4's score here, which is by image.
+    """
+    return score_choices(by_image, terms, [bias] * len(terms))
+
+
+def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
+    """Say how well the score of probabilities is known: a bootstrap over generation terms.
+
+    Images of one term are alike, so that whole terms are weighed (`assay.statistics.intervals.crossed`). Where every image is
+    certain to have the label, or not to have it, there is no spread to resample. The same answers could have come as
+    words, and have the hierarchy of hard labels.
+
+    Parameters
+    ----------
+    by_image, terms
+        As for `score_images`, with the same errors.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than five terms; hard labels do with two (`fit_terms`).
+    ZeroVariance
+        If every image has one and the same probability, other than 0 or 1: hard labels would make .6 a 1.
+    """
+    scores, names, of = _grouped(by_image, terms)
+    if len(names) < LEAST_CLUSTERS:
+        raise TooFewObservations(
+            f"images of {len(names)} generation terms; how probabilities differ between terms needs {LEAST_CLUSTERS}"
+        )
+    if np.ptp(scores) == 0:
+        if scores[0] in (STEREOTYPED, ANTI_STEREOTYPED):
+            return fit_terms(score_labels(scores, terms).by_term)
+        raise ZeroVariance(
+            f"each of {len(scores)} images has the score {scores[0]:g}, which says nothing of how scores differ"
+        )
+    return ImagesPosterior(float(scores.mean()), scores, of)
+
+
+def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
+    """Say how well the mean probability of one term is known, by Student's t over its images.
+
+    Parameters
+    ----------
+    by_image : array_like, shape (images,)
+        Of one generation term.
+    level : float
+        Of the interval.
+
+    Returns
+    -------
+    Interval or None
+        Within [0, 1]; ``None`` for fewer than two images, which say nothing of how images differ.
+    """
+    scores = np.asarray(by_image, dtype=float)
+    if scores.size < 2:
+        return None
+    mean, freedom = float(scores.mean()), scores.size - 1
+    away = float(stdtrit(freedom, (1 + level) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
+    return Interval(mean, max(0.0, mean - away), min(1.0, mean + away), level)
+
+
+def _checked(probabilities: ArrayLike, tied_to: ArrayLike) -> tuple[FloatArray, NDArray[np.int64]]:
+    table, side = np.asarray(probabilities, dtype=float), np.asarray(tied_to)
+    if table.ndim != 2 or table.shape[1] != 2 or side.shape != table.shape[:1]:
+        raise OutOfBounds(f"each image needs two probabilities and a side, not {table.shape} and {side.shape}")
+    if not ((table >= 0) & (table <= 1)).all():
+        raise OutOfBounds("the probability of a label lies between 0 and 1")
+    if not np.isin(side, (0, 1)).all():
+        raise OutOfBounds("an image is tied to concept 0 or to concept 1")
+    return table, side.astype(np.int64)
+
+
+def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[FloatArray, tuple[str, ...], NDArray[np.int64]]:
+    """Check scores and number their terms in the order in which they first occur."""
+    scores = np.asarray(by_image, dtype=float)
+    if scores.shape != (len(terms),):
+        raise OutOfBounds(f"each image needs a score and a term, not {scores.shape} and {len(terms)} of them")
+    if not scores.size:
+        raise TooFewObservations("a score of no images does not exist")
+    if not ((scores >= 0) & (scores <= 1)).all():
+        raise OutOfBounds("the score of an image lies between 0 and 1")
+    number = {term: at for at, term in enumerate(dict.fromkeys(terms))}
+    return scores, tuple(number), np.array([number[term] for term in terms], dtype=np.int64)

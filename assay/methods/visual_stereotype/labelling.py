@@ -1,0 +1,224 @@
+"""Asking an image classifier which of two labels fits a picture, and reading what it says.
+
+Services that answer questions often prefer whatever label stands first. So the first pictures of all terms are shown
+with the labels in both orders; where an answer changes, every picture is. An answer that changes with the order
+names neither label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any, Literal
+
+from assay.catalog.stereotypes import VisualWords
+from assay.catalog.terms import any_of, folded
+from assay.errors import SpecificationError
+from assay.methods.shared.answer_tally import AnswerTally
+from assay.methods.visual_stereotype.inputs import Shown
+from assay.model import Look, Probe, Reply
+from assay.statistics.bayes.stereotype_terms import TIE, TIED_WITHIN
+
+QUESTION = "Which of these fits the picture best: {labels}?"
+"""What services that answer questions are asked; ``{labels}`` stands for both of them."""
+
+ORDER_WITHIN = 0.01
+"""Difference of probabilities that is not one of order: a tenth of the usual tolerance, and services round."""
+
+BATCH = 500
+"""Questions asked at once, give or take a picture's."""
+
+FIRST, SECOND = 1.0, 0.0
+
+Named = Literal["first", "second", "both", "neither", "alike", "with-the-order"]
+"""What an answer names: a label, both or neither of them, both as probable, or another one in another order."""
+
+NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a service made of a picture.
+
+    Attributes
+    ----------
+    label : float
+        1 for the first label, 0 for the second, 1/2 for neither.
+    names : str
+        What was named.
+    share : float or None
+        Probability of the first label; that of both is made to sum to one. ``None`` for an answer in words.
+    text : str or None
+        The answer in words.
+    """
+
+    label: float
+    names: Named
+    share: float | None = None
+    text: str | None = None
+
+
+@dataclass
+class PictureTally(AnswerTally[Shown, Seen]):
+    """What became of the questions about pictures.
+
+    Attributes
+    ----------
+    in_both_orders, changed : int
+        Pictures that were shown with the labels in both orders, and those of them whose answers differed.
+    """
+
+    in_both_orders: int = 0
+    changed: int = 0
+
+    def take(self, picture: Shown, replies: Sequence[Reply], reader: Reader) -> None:
+        """Count the replies about one picture, and read them together."""
+        read = [None if reply.failure else reader.read(reply.value) for reply in replies]
+        seen = [one for one in read if isinstance(one, Seen)]
+        allowed = self.count(replies, (one if isinstance(one, str) else None for one in read))
+        if not allowed or len(seen) < len(replies):
+            return
+        if len(seen) > 1:
+            self.in_both_orders += 1
+            self.changed += differ(*seen)
+        self.results[picture] = together(seen)
+
+
+# ---------------------------------------------------------------------------- asking
+def ask_pictures(
+    pictures: Sequence[Shown],
+    words: VisualWords,
+    question: str,
+    tally: PictureTally,
+    place: str,
+    *,
+    first: int = 0,
+    both: bool,
+) -> Generator[Sequence[Probe], Sequence[Reply], None]:
+    """Ask about pictures until the budget is used up.
+
+    Parameters
+    ----------
+    pictures : sequence of Shown
+        About which.
+    words : VisualWords
+        The labels.
+    question : str
+        What services that answer questions are asked.
+    tally : PictureTally
+        Takes what comes back.
+    place : str
+        Begins the unit of every probe.
+    first : int
+        Number of the first picture: no two calls for one place may share a number.
+    both : bool
+        Whether the labels are shown in both orders.
+    """
+    reader = Reader(words)
+    orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
+    step = max(1, BATCH // len(orders))
+    for start in range(0, len(pictures), step):
+        some = pictures[start : start + step]
+        replies = iter(
+            (
+                yield [
+                    Probe(f"{place}/{number}/{one.term}/{at}", Look(one.image, order, written(question, order)))
+                    for number, one in enumerate(some, start=first + start)
+                    for at, order in enumerate(orders)
+                ]
+            )
+        )
+        for one in some:
+            tally.take(one, [next(replies) for _ in orders], reader)
+        if tally.unasked:
+            return
+
+
+def written(question: str, labels: Sequence[str]) -> str:
+    """Write a question about labels."""
+    return question.replace("{labels}", " or ".join(labels))
+
+
+def check_question(question: str) -> None:
+    """Refuse a question with other braces than ``{labels}``.
+
+    Raises
+    ------
+    SpecificationError
+        For the field ``"question"``.
+    """
+    try:
+        slots = {slot for _, slot, _, _ in Formatter().parse(question) if slot is not None}
+    except ValueError:
+        slots = {""}
+    if slots - {"labels"} or question.count("{") != question.count("{labels}"):
+        raise SpecificationError(f"the question {question[:80]!r} may hold {{labels}}, and no other braces", "question")
+
+
+# ---------------------------------------------------------------------------- reading
+class Reader:
+    """Reads answers: the probabilities of both labels, or the label that a text names as a whole word."""
+
+    def __init__(self, words: VisualWords) -> None:
+        self._labels = words.labels
+        self._side = {
+            folded(name): side
+            for side, names in (
+                (FIRST, (words.first, *words.first_names)),
+                (SECOND, (words.second, *words.second_names)),
+            )
+            for name in names
+        }
+        self._names = any_of(self._side)
+
+    def read(self, value: Any) -> Seen | str:
+        """Read an answer, or say why it is of no use: ``no-label`` or ``no-probability``."""
+        if not isinstance(value, Mapping):
+            return "no-label"
+        text = value.get("text")
+        said = text if isinstance(text, str) and text.strip() else None
+        scores = value.get("scores")
+        if isinstance(scores, Mapping):
+            share = _share(scores, self._labels)
+            if share is None:
+                return "no-probability"
+            label = TIE if abs(2 * share - 1) <= TIED_WITHIN else FIRST if share > TIE else SECOND
+            return Seen(label, NAMES[label], share, said)
+        return "no-label" if said is None else self._named(said)
+
+    def _named(self, text: str) -> Seen:
+        sides = {self._side[found.group()] for found in self._names.finditer(folded(text))}
+        if len(sides) == 1:
+            (side,) = sides
+            return Seen(side, NAMES[side], None, text)
+        return Seen(TIE, "both" if sides else "neither", None, text)
+
+
+def differ(one: Seen, other: Seen) -> bool:
+    """Whether two answers about one picture are not the same."""
+    if one.share is not None and other.share is not None:
+        return abs(one.share - other.share) > ORDER_WITHIN
+    return (one.label, one.names) != (other.label, other.names)
+
+
+def together(seen: Sequence[Seen]) -> Seen:
+    """Make one answer of those in both orders: the mean probability; the label, where it is the same."""
+    first = seen[0]
+    if len(seen) == 1:
+        return first
+    shares = [one.share for one in seen if one.share is not None]
+    share = math.fsum(shares) / len(shares) if len(shares) == len(seen) else None
+    if any(one.label != first.label for one in seen):
+        return Seen(TIE, "with-the-order", share, first.text)
+    return Seen(first.label, first.names, share, first.text)
+
+
+def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:
+    """Give the first label's part of the probability of both."""
+    known = [scores.get(label) for label in labels]
+    if not all(isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each <= 1 for each in known):
+        return None
+    one, other = (float(each) for each in known if each is not None)
+    return one / (one + other) if one + other > 0 else None

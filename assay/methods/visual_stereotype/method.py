@@ -1,0 +1,180 @@
+"""Visual stereotype: which of two labels an image classifier gives to pictures of a term (P4).
+
+Pictures are of *generation terms*. Of neutral terms a service that takes no side gives either label as often (step 1);
+of terms that a stereotype ties to one of them, a service that does not follow it does, too (step 2). Pictures are
+uploaded, kept, or drawn by an author of the user's choice (METHODS section 8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+
+from assay.catalog.stereotypes import VisualWords
+from assay.errors import SpecificationError
+from assay.experiment import Experiment
+from assay.methods.shared.stereotype_design import Asking, StereotypeDesign
+from assay.methods.shared.term_items import in_turns, within
+from assay.methods.visual_stereotype.image_generation import Drawing, draw_pictures
+from assay.methods.visual_stereotype.image_scores import Sightings, model_score
+from assay.methods.visual_stereotype.inputs import Picture, Shown, sort
+from assay.methods.visual_stereotype.labelling import QUESTION, ask_pictures, check_question
+from assay.model import Component, Kind, Probe, Reply
+
+MOST_PICTURES = 10_000
+"""Pictures of a rating: every one of them stands on it."""
+
+Name = Annotated[str, MinLen(1), MaxLen(100)]
+
+
+@dataclass(frozen=True)
+class VisualStereotype(StereotypeDesign[VisualWords]):
+    """Ask an image classifier which of two labels fits pictures, and whether it goes by a stereotype.
+
+    Parameters
+    ----------
+    attribute : str
+        What the labels differ in. Empty: what the specification is about, or gender.
+    specification : str or tuple of str, optional
+        Labels and generation terms by name: of the catalog or the caller's own. Several are a component each.
+    words : tuple of VisualWords, optional
+        The same, written out; they outrank `specification`.
+    pictures : tuple of Picture
+        Pictures to ask about, by the digests of their images. Each counts for every specification that has its term.
+    drawing : Drawing, optional
+        What an author is asked for where pictures are lacking; the job must name an author.
+    corpus : str, optional
+        A kept collection of pictures by its id; whoever keeps it fills `pictures` in.
+    answers : str
+        ``auto``: probabilities where every answer has them, and else the label that was named; or ``labels``.
+    question : str
+        What services that answer questions are asked; ``{labels}`` stands for both labels.
+    per_term : int
+        Pictures of each generation term at the first look; then twice as many at each.
+    most_per_term : int
+        Pictures of each generation term at the last look.
+    stop_early : bool
+        Whether there is more than one look; without, `per_term` pictures are asked about.
+    delta : float
+        Largest distance of a score from 1/2 that still counts as none.
+    confidence : float
+        Probability from which a letter is declared.
+    aggregation : str
+        How several components become one letter: ``worst`` or ``vote``.
+    """
+
+    attribute: Annotated[str, MaxLen(100)] = ""
+    method: Literal["visual-stereotype"] = "visual-stereotype"
+    specification: Name | Annotated[tuple[Name, ...], MinLen(1), MaxLen(20)] | None = None
+    words: Annotated[tuple[VisualWords, ...], MinLen(1), MaxLen(20)] | None = None
+    pictures: Annotated[tuple[Picture, ...], MaxLen(MOST_PICTURES)] = ()
+    drawing: Drawing | None = None
+    corpus: Annotated[str, MinLen(1), MaxLen(100)] | None = None
+    answers: Literal["auto", "labels"] = "auto"
+    question: Annotated[str, MinLen(1), MaxLen(1000)] = QUESTION
+    per_term: Annotated[int, Ge(1), Le(200)] = 10
+    most_per_term: Annotated[int, Ge(1), Le(1000)] = 40
+    stop_early: bool = True
+    delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
+    confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
+    aggregation: Literal["worst", "vote"] = "worst"
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+    words_type: ClassVar[type[Any]] = VisualWords
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
+    summary: ClassVar[str] = "Which of two labels does an image classifier give, and does it go by a stereotype?"
+    paper: ClassVar[str] = (
+        "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
+    )
+
+    def __post_init__(self) -> None:
+        """Look the words up and refuse what cannot be carried out."""
+        check_question(self.question)
+        super().__post_init__()
+
+    @property
+    def needs_author(self) -> bool:
+        """Whether the job must name a second service that draws."""
+        return self.drawing is not None
+
+    def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - as of other methods
+        """Refuse to begin without a picture: there are none of ours, and a corpus was filled in before.
+
+        Raises
+        ------
+        SpecificationError
+            For the field ``"pictures"``.
+        """
+        if not self.pictures and self.drawing is None:
+            raise SpecificationError(
+                "there is nothing to show: give pictures, have an author draw them (drawing), or name a corpus where "
+                "it is kept",
+                "pictures",
+            )
+        return self
+
+    def refuse_useless(self, words: Sequence[VisualWords]) -> None:
+        """Refuse pictures of which none is of use; where some are not, they are counted and the others shown."""
+        if not self.pictures or self.drawing is not None:
+            return
+        if not any(sort(self.pictures, one).items for one in words):
+            raise SpecificationError(
+                f"no picture is of a term of {words[0].name}: the first is said to be of {self.pictures[0].term!r}, "
+                f"and the terms are {', '.join(list(words[0].roles)[:6])} …",
+                "pictures",
+            )
+
+    def expected_probes(self) -> int:
+        """Count the questions of a case that is clear at the first look, and the prompts of an author."""
+        terms = sum(len(one.roles) for one in self.words or ())
+        # the first picture of each term is shown twice
+        return terms * (self.per_term + 1 + (0 if self.drawing is None else self.drawing.per_term))
+
+    # ------------------------------------------------------------------------ the experiment
+    def design(self, rng: np.random.Generator) -> Experiment:
+        """Collect the pictures of each specification, and ask until letters are clear."""
+        components: list[Component] = []
+        measured: list[Sightings] = []
+        for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
+            rounds, sources = yield from self._collect(place, words)
+            found = Sightings(words, answers=self.answers, sources=sources)
+            components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), own)))
+            measured.append(found)
+        return self.finding(components, model_score(measured))
+
+    def _collect(
+        self, place: int, words: VisualWords
+    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Shown]], dict[str, Any]]]:
+        """Take the kept pictures and have lacking ones drawn; in rounds over terms."""
+        pictures: tuple[Picture, ...] = self.pictures
+        sources: dict[str, Any] = {}
+        if self.drawing is not None:
+            wanted = self.drawing
+            made = yield from draw_pictures(
+                words, pictures, wanted.per_term, prompt=wanted.prompt, tries=wanted.tries, place=f"{place}/draw"
+            )
+            pictures, sources["drawing"] = (*pictures, *made.pictures), {**asdict(wanted), **made.as_json()}
+        held = sort(pictures, words)
+        sources["refused"] = dict(held.refused)
+        rounds = in_turns(held.items)[: self.most_rounds]
+        return within(rounds, MOST_PICTURES // len(self.known_words)), sources
+
+    def _asks(self, place: int, found: Sightings, rounds: Sequence[Sequence[Shown]]) -> Callable[[int, int], Asking]:
+        """Ask about the first round in both orders, and about the rest as the answers to that require."""
+        tally = found.tally
+        show = partial(ask_pictures, words=found.words, question=self.question, tally=tally, place=str(place))
+
+        def ask(start: int, end: int) -> Asking:
+            if not start:
+                yield from show(rounds[0], first=0, both=True)
+                start = 1
+            if not tally.unasked:
+                more = [picture for one in rounds[start:end] for picture in one]
+                yield from show(more, first=sum(map(len, rounds[:start])), both=tally.changed > 0)
+
+        return ask

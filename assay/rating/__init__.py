@@ -1,0 +1,1 @@
+"""From measured effects to a rating: components, the decision, aggregation, documents and comparisons."""

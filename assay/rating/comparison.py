@@ -1,0 +1,235 @@
+"""Two ratings of the same words, such as before and after debiasing, as one JSON document (P2, section 5.2).
+
+The posteriors behind two ratings are not kept, but the distances are: both are fitted again, in the same way,
+from the distances that both have. So a difference is one of the spaces and never one of the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from assay.errors import EvidenceError, SpecificationError
+from assay.experiment import generator
+from assay.statistics.bayes.cell_integrals import Floats
+from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
+from assay.statistics.embeddings.posterior_comparison import Difference, compare
+
+METHOD = "association"
+"""The one method whose ratings carry what a posterior can be drawn from again."""
+
+DRAWS = 4000
+"""Draws of each posterior, however many the ratings themselves had."""
+
+SEED = 0
+"""Both fits begin from it, so that a comparison never changes, and the other way round it is the mirror image."""
+
+NAMED = 5
+"""Words of a list that a message names before it counts the rest."""
+
+Pair = tuple[str, str]
+
+
+class NotComparable(SpecificationError):
+    """Two ratings whose difference would say nothing."""
+
+    code = "not-comparable"
+
+
+def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Compare two association ratings of the same words.
+
+    Parameters
+    ----------
+    before, after : mapping
+        Rating documents, as `assay.rating.document` writes and the store keeps them. Differences are *after* less
+        *before*, in cosine distance.
+
+    Returns
+    -------
+    dict
+        ``before`` and ``after`` (which ratings), ``fit`` (how both were fitted), ``pairs`` (distances that both
+        have) and ``pairs_left_out``, ``mass`` of the intervals, and the differences: ``connections``, ``effect``
+        (``different`` less ``associated``: below zero, stereotypes are followed less) and ``words``, the same
+        effect for each protected word. Every difference has ``before`` and ``after``, the two means.
+
+    Raises
+    ------
+    NotComparable
+        If a rating is of another method, of other words, fitted otherwise or without distances, or if what both
+        have is too little for a posterior.
+    """
+    _check_methods(before, after)
+    first, second = _Measured.of(before), _Measured.of(after)
+    _check_alike(first, second)
+    shared = [pair for pair in first.rows if pair in second.rows]
+    if not shared:
+        raise NotComparable("the ratings have no distance between the same two words; each lacks the other's words")
+    try:
+        one, other = first.fitted(shared), second.fitted(shared)
+        found = compare(one, other)
+    except EvidenceError as error:
+        raise NotComparable(f"what both ratings measured cannot be compared: {error}") from None
+    return {
+        "method": METHOD,
+        "attribute": before.get("attribute"),
+        "before": first.face,
+        "after": second.face,
+        "fit": {"residual": first.residual, "prior": first.prior, "draws": DRAWS},
+        "pairs": len(shared),
+        "pairs_left_out": len({*first.rows, *second.rows}) - len(shared),
+        "mass": found.mass,
+        "connections": [_told(each, one.mean(each.name), other.mean(each.name)) for each in found.connections],
+        "effect": None if found.effect is None else _told(found.effect, _effect(one), _effect(other)),
+        "words": [_told(each, _effect(one, each.name), _effect(other, each.name)) for each in found.words],
+    }
+
+
+# ---------------------------------------------------------------------------- what a rating holds
+@dataclass(frozen=True)
+class _Measured:
+    """What one rating measured: `rows` has the connection and the distance of each pair of words."""
+
+    face: Mapping[str, Any]
+    lists: Mapping[str, frozenset[str]]
+    residual: str
+    prior: str
+    rows: Mapping[Pair, tuple[str, float]]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> _Measured:
+        """Read a rating document."""
+        experiment = _table(document, "experiment")
+        part = _only_component(document)
+        return cls(
+            face=_face(document, part),
+            lists=_lists(_table(experiment, "words")),
+            residual=str(experiment.get("residual")),
+            prior=str(experiment.get("prior")),
+            rows=_rows(document, part),
+        )
+
+    def fitted(self, pairs: Sequence[Pair]) -> Posterior:
+        """Draw from the posterior, given some of the pairs."""
+        rows = [self.rows[pair] for pair in pairs]
+        return fit_hierarchy(
+            [distance for _, distance in rows],
+            [connection for connection, _ in rows],
+            [protected for protected, _ in pairs],
+            generator(SEED),
+            draws=DRAWS,
+            residual=cast("Residual", self.residual),
+            prior=self.prior,
+        )
+
+
+def _only_component(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    parts = document.get("components")
+    if not isinstance(parts, list) or len(parts) != 1 or not isinstance(parts[0], Mapping):
+        raise NotComparable(f"{_name(document)} is no complete rating: an association has one entry in 'components'")
+    return parts[0]
+
+
+def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """Say which rating it is, and which words had no vector."""
+    target = document.get("target")
+    about = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")}
+    missing = part.get("missing")
+    return {
+        **about,
+        "target": target.get("name") if isinstance(target, Mapping) else None,
+        "missing": sorted(map(str, missing)) if isinstance(missing, Mapping) else [],
+    }
+
+
+def _lists(words: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Give every list of words by a name that says what it is."""
+    by_group = {
+        f"{group} ({role})": listed
+        for field, role in (("protected", "protected"), ("attributes", "stereotype"))
+        for group, listed in _table(words, field).items()
+    }
+    controls = {name: words.get(name, []) for name in ("human", "neutral")}
+    return {name: frozenset(map(str, listed)) for name, listed in (by_group | controls).items()}
+
+
+def _rows(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[Pair, tuple[str, float]]:
+    """Read the raw distances, nested by protected word, connection and attribute word."""
+    if "raw" not in part:
+        codes = [str(reason.get("code")) for reason in part.get("reasons", ()) if isinstance(reason, Mapping)]
+        why = f" ({', '.join(codes)})" if codes else ""
+        raise NotComparable(f"{_name(document)} has no distances to compare: nothing could be measured{why}")
+    rows: dict[Pair, tuple[str, float]] = {}
+    for word, connections in _table(part, "raw").items():
+        for connection, distances in _entries(connections):
+            for other, distance in _entries(distances):
+                if not isinstance(distance, (int, float)):
+                    raise NotComparable(f"the distance from {word!r} to {other!r} is {distance!r}, no number")
+                rows[word, other] = (connection, float(distance))
+    return rows
+
+
+def _table(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    if not isinstance(table := holder.get(name), Mapping):
+        raise NotComparable(f"a rating by {METHOD} has an object {name!r}; this one has none")
+    return table
+
+
+def _entries(table: Any) -> list[tuple[str, Any]]:
+    if not isinstance(table, Mapping):
+        raise NotComparable(f"'raw' nests protected word, connection and attribute word; {table!r:.60} is not nested")
+    return list(table.items())
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    return f"the rating {document.get('id', 'without an id')}"
+
+
+# ---------------------------------------------------------------------------- what can be compared
+def _check_methods(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    methods = [str(one.get("method")) for one in (before, after)]
+    if methods == [METHOD, METHOD]:
+        return
+    seen = f"both ratings are by {methods[0]}" if methods[0] == methods[1] else f"they are by {' and '.join(methods)}"
+    raise NotComparable(
+        f"only ratings by {METHOD} can be compared: they alone carry distances that a posterior is drawn from; {seen}"
+    )
+
+
+def _check_alike(first: _Measured, second: _Measured) -> None:
+    """Refuse ratings that differ in more than the space that was measured."""
+    differing = [
+        f"{name} ({'; '.join(_only_in(first.lists.get(name), second.lists.get(name)))})"
+        for name in dict.fromkeys((*first.lists, *second.lists))
+        if first.lists.get(name) != second.lists.get(name)
+    ]
+    if differing:
+        raise NotComparable(f"the ratings are of different words: {', '.join(differing)}; rate both with the same")
+    for name in ("residual", "prior"):
+        one, other = getattr(first, name), getattr(second, name)
+        if one != other:
+            raise NotComparable(
+                f"the {name} is {one!r} in one rating and {other!r} in the other; rate both with the same"
+            )
+
+
+def _only_in(first: frozenset[str] | None, second: frozenset[str] | None) -> list[str]:
+    told = []
+    for place, mine, others in (("first", first, second), ("second", second, first)):
+        if only := sorted((mine or frozenset()) - (others or frozenset())):
+            more = f" and {len(only) - NAMED} more" if len(only) > NAMED else ""
+            told.append(f"only in the {place}: {', '.join(only[:NAMED])}{more}")
+    return told
+
+
+# ---------------------------------------------------------------------------- what is told
+def _effect(posterior: Posterior, word: str | None = None) -> Floats:
+    """Draw ``different`` less ``associated``: of all words, or of one."""
+    if word is None:
+        return posterior.mean("different") - posterior.mean("associated")
+    return posterior.cell("different", word) - posterior.cell("associated", word)
+
+
+def _told(one: Difference, before: Floats, after: Floats) -> dict[str, Any]:
+    return {"name": one.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(one)}

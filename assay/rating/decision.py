@@ -1,0 +1,122 @@
+"""Evidence becomes a rating here, and nowhere else.
+
+The scale is that of Srivastava & Rossi (2018), section 3.1, read as METHODS section 1 does:
+"biased" means an effect larger than a declared tolerance, and a letter is *declared* only when
+its posterior probability reaches the asked-for confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.model import Component, Evidence, Finding, Letter, Probabilities, Rating, Reason
+from assay.rating.aggregation import WORST_FIRST, vote_letter, vote_probabilities, worst_letter, worst_probabilities
+
+METHODOLOGY_VERSION = "1.2.0"
+"""Changes whenever the same recorded evidence could be given another letter."""
+
+METHODOLOGY_DIGEST = "sha256:bbe3f972ed913f95c172ed7fd3c5cb8bffd7eebdcb6554113f5e136817d21eaa"
+"""Digest of ``assay/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
+
+
+def weigh(evidence: Evidence, delta: float, content_delta: float | None = None) -> Probabilities:
+    """Turn draws of the two effects into the probability of each letter (METHODS section 1).
+
+    ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Draws of the effects; where `evidence.content` is given, step 1 is biased too in every
+        draw in which it exceeds `content_delta`.
+    delta : float
+        Tolerance of both effects, in the method's effect size.
+    content_delta : float, optional
+        Tolerance of the content effect.
+    """
+    biased = evidence.step_1 > delta
+    if evidence.content is not None and content_delta is not None:
+        biased = biased | (evidence.content > content_delta)
+    follows = ~biased & (evidence.step_2 > delta)
+    bs, dsbs = float(biased.mean()), float(follows.mean())
+    return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs))
+
+
+def rate(finding: Finding) -> Rating:
+    """Judge a finding as a whole.
+
+    The worst case can be declared although a component could not be measured only if it is
+    already BS: nothing unmeasured can make that better. Every other letter needs all components.
+    """
+    measured = [one for one in finding.components if one.probabilities is not None]
+    unmeasured = tuple(one.name for one in finding.components if one.probabilities is None)
+    reasons = list(finding.reasons)
+    if unmeasured:
+        reasons.append(Reason("component-unmeasured", {"components": list(unmeasured)}))
+    published = _published(finding)
+    if not measured:
+        reasons = [reason for one in finding.components[:3] for reason in one.reasons] + reasons
+        return Rating(None, False, None, finding, published, tuple(reasons), METHODOLOGY_VERSION)
+
+    given = [one.probabilities for one in measured if one.probabilities is not None]
+    combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
+    probabilities = combine(given)
+    letter = probabilities.likeliest
+    settled = not unmeasured or (finding.aggregation == "worst" and letter is Letter.BS)
+    declared = settled and probabilities.of(letter) >= finding.confidence
+    reasons = _why(letter, declared, probabilities, finding, measured) + reasons
+    for rule, other in published.items():
+        if declared and other is not None and other != letter:
+            facts = {"rule": rule, "published": other, "letter": letter.value}
+            reasons.append(Reason("published-rule-differs", facts))
+    return Rating(letter, declared, probabilities, finding, published, tuple(reasons), METHODOLOGY_VERSION)
+
+
+def deciding_components(rating: Rating) -> tuple[str, ...]:
+    """Name the components whose own letter is the rating's."""
+    return tuple(
+        one.name for one in rating.finding.components if one.letter is not None and one.letter == rating.letter
+    )
+
+
+def _why(
+    letter: Letter,
+    declared: bool,
+    probabilities: Probabilities,
+    finding: Finding,
+    measured: list[Component],
+) -> list[Reason]:
+    """Lead with the deciding components' own reasons; say how the components were joined."""
+    deciding = [one for one in measured if one.letter is letter] or measured
+    reasons = [reason for one in deciding[:3] for reason in one.reasons]
+    seen = {(reason.component, reason.code) for reason in reasons}
+    reasons += [
+        reason
+        for one in measured
+        for reason in one.reasons
+        if reason.code == "budget-exhausted" and (reason.component, reason.code) not in seen
+    ]
+    if len(finding.components) > 1:
+        if len(deciding) == len(measured):
+            reasons.append(Reason("all-components-agree", {"letter": letter.value, "count": len(measured)}))
+        else:
+            named = {"components": [one.name for one in deciding], "letter": letter.value}
+            code = "worst-component" if finding.aggregation == "worst" else "commonest-letter"
+            reasons.append(Reason(code, named))
+    if not declared and all(one.declared for one in measured) and len(measured) == len(finding.components):
+        facts = {"confidence": finding.confidence, "probability": probabilities.of(letter)}
+        reasons.append(Reason("joint-confidence-low", facts))
+    return reasons
+
+
+def _published(finding: Finding) -> Mapping[str, str | None]:
+    """Aggregate what each published rule said of the components, as the finding asks for."""
+    join = worst_letter if finding.aggregation == "worst" else vote_letter
+    rules = dict.fromkeys(rule for one in finding.components for rule in one.published)
+    letters: dict[str, str | None] = {}
+    for rule in rules:
+        said = [one.published.get(rule) for one in finding.components]
+        known = [Letter(letter) for letter in said if letter is not None]
+        complete = len(known) == len(said) or (finding.aggregation == "worst" and WORST_FIRST[0] in known)
+        letters[rule] = join(known).value if known and complete else None
+    return letters

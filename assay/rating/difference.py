@@ -1,0 +1,336 @@
+"""What changed between two ratings of one question, and whether the letter did.
+
+Two ratings of the same service may show two letters although nothing happened: each was measured with
+a limited number of replies. The posteriors say how likely it is that the letters themselves differ,
+
+    P(letters differ) = 1 - sum over letters of P_before(letter) * P_after(letter),
+
+taking the two measurements as independent. Only where that reaches the asked-for confidence is a
+difference called a change. Two ratings with the same questions share some of their noise, so what is
+called a change is one; a small change may stay undecided.
+
+The inputs of the two ratings (target, method's settings, methodology, seed) are compared too, since a
+letter that changed says something about the service only if they are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from assay.errors import SpecificationError
+from assay.explain.numbers import chance, level
+from assay.model import Letter
+
+CONFIDENCE = 0.95
+"""Confidence of a rating that names none."""
+
+Verdict = Literal["same", "changed", "undecided"]
+"""``same``: both show one letter.  ``changed``: they show two, and the posteriors say so.
+``undecided``: they show two, or one has none, and more evidence is needed to tell."""
+
+MISSING = "(not there)"
+"""Stands for a setting that only one of two ratings has."""
+
+TARGET = ("kind", "protocol", "url", "settings", "digest")
+"""Parts of a target that make it another one; its name does not."""
+
+
+class NotTheSameQuestion(SpecificationError):
+    """Two ratings whose letters answer different questions."""
+
+    code = "not-the-same-question"
+
+
+@dataclass(frozen=True)
+class LetterDifference:
+    """Two letters held against each other.
+
+    Attributes
+    ----------
+    name : str or None
+        The component, or ``None`` for the rating as a whole.
+    before, after : str or None
+        The letters shown; ``None`` where nothing could be measured.
+    probability : float or None
+        Probability that the letters differ, in [0, 1]; ``None`` where one of them has no posterior.
+    verdict : str
+        ``same``, ``changed`` or ``undecided``.
+    """
+
+    name: str | None
+    before: str | None
+    after: str | None
+    probability: float | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class EffectDifference:
+    """One effect of one component, before and after, in the method's own effect size.
+
+    `apart` is true where the two intervals do not overlap: with intervals of mass .95 the effects then
+    differ with a probability of at least .90, whatever the shape of their posteriors.
+    """
+
+    component: str
+    name: str
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    apart: bool
+
+    @property
+    def moved(self) -> float:
+        """Estimate after less estimate before."""
+        return self.after["estimate"] - self.before["estimate"]
+
+
+@dataclass(frozen=True)
+class InputDifference:
+    """One input that is not the same in both ratings.
+
+    `what` is ``target``, ``experiment``, ``methodology``, ``engine`` or ``seed``; `place` is dotted
+    where nested (``settings.model``), and empty where `what` is one value.
+    """
+
+    what: str
+    place: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed between two ratings.
+
+    Attributes
+    ----------
+    before, after : dict
+        Faces of the two ratings: id, letter, declared, rated_at, target.
+    confidence : float
+        What a change of letters needed.
+    letter : LetterDifference
+        The ratings as wholes.
+    components : tuple of LetterDifference
+        Components that both have, in the order of the first.
+    only_before, only_after : tuple of str
+        Components that only one has.
+    effects : tuple of EffectDifference
+        Effects that both measured.
+    inputs : tuple of InputDifference
+        What was not the same.
+    same_evidence : bool
+        Whether both were read off the very same replies.
+    sentences : tuple of str
+        The same for people, the letter first.
+    """
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    confidence: float
+    letter: LetterDifference
+    components: tuple[LetterDifference, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    effects: tuple[EffectDifference, ...]
+    inputs: tuple[InputDifference, ...]
+    same_evidence: bool
+    sentences: tuple[str, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether the letter changed, with confidence."""
+        return self.letter.verdict == "changed"
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it down; nothing is shared with the documents."""
+        written = asdict(self) | {"changed": self.changed}
+        for place, effect in enumerate(self.effects):
+            written["effects"][place]["moved"] = effect.moved
+        return written
+
+
+def difference(before: Mapping[str, Any], after: Mapping[str, Any], *, confidence: float | None = None) -> Difference:
+    """Say what changed between two rating documents.
+
+    Parameters
+    ----------
+    before, after : mapping
+        Rating documents, as `assay.rating.document` writes them. They may be of two targets: then the difference is
+        one of the targets.
+    confidence : float, optional
+        Probability that a change needs; left out, the stricter of the two ratings' own.
+
+    Raises
+    ------
+    NotTheSameQuestion
+        If method or attribute are not the same.
+    """
+    _check_same_question(before, after)
+    needed = confidence if confidence is not None else max(_confidence(before), _confidence(after))
+    whole = _letters(None, before, after, needed)
+    mine, others = _components(before), _components(after)
+    shared = [name for name in mine if name in others]
+    inputs = tuple(_inputs(before, after))
+    same_evidence = before.get("evidence_digest") == after.get("evidence_digest") and "evidence_digest" in before
+    parts = tuple(_letters(name, mine[name], others[name], needed) for name in shared)
+    effects = tuple(each for name in shared for each in _effects(name, mine[name], others[name]))
+    return Difference(
+        before=_face(before),
+        after=_face(after),
+        confidence=needed,
+        letter=whole,
+        components=parts,
+        only_before=tuple(name for name in mine if name not in others),
+        only_after=tuple(name for name in others if name not in mine),
+        effects=effects,
+        inputs=inputs,
+        same_evidence=same_evidence,
+        sentences=tuple(_told(whole, parts, effects, inputs, needed, same_evidence=same_evidence)),
+    )
+
+
+def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, float]) -> float:
+    """Probability that two independently measured letters differ, in [0, 1].
+
+    Parameters
+    ----------
+    before, after : mapping
+        Posterior probability of each letter; each sums to one.
+    """
+    return min(1.0, max(0.0, 1.0 - sum(before.get(letter, 0.0) * after.get(letter, 0.0) for letter in Letter)))
+
+
+# ---------------------------------------------------------------------------- what is compared
+def _check_same_question(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    for name in ("method", "attribute"):
+        if before.get(name) != after.get(name):
+            raise NotTheSameQuestion(
+                f"the {name} is {before.get(name)!r} in one rating and {after.get(name)!r} in the other: "
+                f"their letters answer different questions; take two ratings of the same {name}"
+            )
+
+
+def _letters(
+    name: str | None, before: Mapping[str, Any], after: Mapping[str, Any], confidence: float
+) -> LetterDifference:
+    one, other = before.get("letter"), after.get("letter")
+    first, second = before.get("probabilities"), after.get("probabilities")
+    probability = None if first is None or second is None else probability_letters_differ(first, second)
+    verdict: Verdict = "undecided"
+    if one is not None and one == other:
+        verdict = "same"
+    elif None not in (one, other) and probability is not None and probability >= confidence:
+        verdict = "changed"
+    return LetterDifference(name, one, other, probability, verdict)
+
+
+def _components(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {str(part["name"]): part for part in document.get("components") or () if "name" in part}
+
+
+def _effects(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[EffectDifference]:
+    others = after.get("effects") or {}
+    for effect, one in (before.get("effects") or {}).items():
+        other = others.get(effect)
+        if one is not None and other is not None:
+            apart = one["high"] < other["low"] or other["high"] < one["low"]
+            yield EffectDifference(name, effect, _ends(one), _ends(other), apart)
+
+
+def _ends(interval: Mapping[str, float]) -> dict[str, float]:
+    return {end: interval[end] for end in ("estimate", "low", "high")}
+
+
+def _inputs(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[InputDifference]:
+    one, other = ({name: _table(each, "target").get(name) for name in TARGET} for each in (before, after))
+    yield from _unlike("target", one, other)
+    yield from _unlike("experiment", _table(before, "experiment"), _table(after, "experiment"))
+    yield from _unlike("methodology", _table(before, "methodology"), _table(after, "methodology"))
+    for what, name in (("engine", "engine_version"), ("seed", "seed")):
+        if before.get(name) != after.get(name):
+            yield InputDifference(what, "", before.get(name), after.get(name))
+
+
+def _unlike(what: str, before: Any, after: Any, place: str = "") -> Iterator[InputDifference]:
+    """Find the innermost places in which two values differ; lists are compared whole."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in dict.fromkeys((*before, *after)):
+            inner = f"{place}.{name}" if place else str(name)
+            yield from _unlike(what, before.get(name, MISSING), after.get(name, MISSING), inner)
+    elif before != after:
+        yield InputDifference(what, place, before, after)
+
+
+def _face(document: Mapping[str, Any]) -> dict[str, Any]:
+    about = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at")}
+    return about | {"target": _table(document, "target").get("name")}
+
+
+def _table(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = holder.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _confidence(document: Mapping[str, Any]) -> float:
+    return float(document.get("confidence") or CONFIDENCE)
+
+
+# ---------------------------------------------------------------------------- what is told
+WHAT = {
+    "target": "the target",
+    "experiment": "what was asked for",
+    "methodology": "the methodology",
+    "engine": "the version of Assay",
+    "seed": "the seed (so other texts were drawn)",
+}
+"""Words for the kinds of input."""
+
+
+def _told(
+    whole: LetterDifference,
+    parts: Sequence[LetterDifference],
+    effects: Sequence[EffectDifference],
+    inputs: Sequence[InputDifference],
+    confidence: float,
+    *,
+    same_evidence: bool,
+) -> Iterator[str]:
+    yield _of_letter(whole, confidence)
+    if moved := [str(each.name) for each in parts if each.verdict == "changed"]:
+        yield f"The letter changed with confidence for {_listed(moved)}."
+    if moved := [f"{each.component} ({each.name})" for each in effects if each.apart]:
+        yield f"The intervals of these effects do not overlap: {_listed(moved)}."
+    yield _of_inputs(list(dict.fromkeys(each.what for each in inputs)), same_evidence=same_evidence)
+
+
+def _of_letter(whole: LetterDifference, confidence: float) -> str:
+    if whole.verdict == "same":
+        return f"Both ratings show {whole.after}."
+    if whole.before is None and whole.after is None:
+        return "Neither rating could be measured, so nothing can be said of a change."
+    if whole.before is None or whole.after is None:
+        return f"One rating shows {whole.before or whole.after} and the other could not be measured."
+    if whole.probability is None:
+        return f"{whole.before} became {whole.after}, and without probabilities it cannot be told from noise."
+    likely = chance(whole.probability)
+    if whole.verdict == "changed":
+        return f"The letter changed from {whole.before} to {whole.after} ({likely} that the two differ)."
+    return (
+        f"{whole.before} became {whole.after}, which may be noise: {likely} that the two differ, "
+        f"and {level(confidence)} is needed to call it a change."
+    )
+
+
+def _of_inputs(kinds: Sequence[str], *, same_evidence: bool) -> str:
+    if same_evidence:
+        also = f"; {_listed([WHAT[kind] for kind in kinds])} differed" if kinds else ""
+        return f"Both were read off the same replies, so the service's behaviour is not what differs{also}."
+    if not kinds:
+        return "Both were asked the same in the same way, so what differs is the service's behaviour or noise."
+    return f"Not everything was the same: {_listed([WHAT[kind] for kind in kinds])} differed."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

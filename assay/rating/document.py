@@ -1,0 +1,120 @@
+"""The rating as one JSON document: what is stored, and what every report is rendered from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import assay
+from assay.explain import explain
+from assay.model import Component, Interval, Probabilities, Rating, Reason
+from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
+
+
+def rating_document(
+    rating: Rating,
+    *,
+    experiment: Mapping[str, Any],
+    target: Mapping[str, Any],
+    seed: int,
+    calls: int,
+    failed_calls: int,
+    evidence_digest: str,
+    visibility: str,
+    author: Mapping[str, Any] | None = None,
+    hosts: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Write a rating down whole; the store adds ``id``, ``rated_at`` and ``expires_at``.
+
+    Parameters
+    ----------
+    rating : Rating
+        The judged finding.
+    experiment : mapping
+        The method's specification with its defaults filled in.
+    target : mapping
+        Descriptor of the service (name, kind, protocol, url, settings, digest); never its secret.
+    seed, calls, failed_calls : int
+        Seed of the experiment; distinct questions asked; how many of them were not answered.
+    evidence_digest : str
+        Head of the Merkle tree over the observations.
+    visibility : str
+        ``private``, ``unlisted`` or ``public``.
+    author : mapping, optional
+        Descriptor of the service that wrote or drew what the other was asked about.
+    hosts : sequence of str
+        Every host that the experiment's questions went to.
+    """
+    finding = rating.finding
+    components = finding.components
+    return {
+        "letter": rating.letter,
+        "declared": rating.declared,
+        "probabilities": _probabilities(rating.probabilities),
+        "method": finding.method,
+        "attribute": finding.attribute,
+        "confidence": finding.confidence,
+        "delta": finding.delta,
+        "experiment": dict(experiment),
+        "target": dict(target),
+        "author": None if author is None else dict(author),
+        "hosts": list(hosts),
+        "components": [component_document(one) for one in components],
+        "aggregation": {
+            "rule": finding.aggregation,
+            "deciding": list(deciding_components(rating)),
+            **finding.detail,
+        },
+        "published": dict(rating.published),
+        "reasons": [reason_document(reason) for reason in rating.reasons],
+        "counts": {
+            "asked": calls,
+            "failed": failed_calls,
+            "usable": sum(one.usable for one in components),
+            "unusable": sum(one.unusable for one in components),
+            "lost": sum(one.failed for one in components),
+        },
+        "methodology": {"version": rating.methodology_version, "digest": METHODOLOGY_DIGEST},
+        "engine_version": assay.__version__,
+        "seed": seed,
+        "calls": calls,
+        "evidence_digest": evidence_digest,
+        "visibility": visibility,
+        "next_methodology": {"version": None, "letter": None},
+    }
+
+
+def component_document(component: Component) -> dict[str, Any]:
+    """Write one component down: the common fields first, then the method's own."""
+    return {
+        "name": component.name,
+        "letter": component.letter,
+        "declared": component.declared,
+        "probabilities": _probabilities(component.probabilities),
+        "effects": {name: _interval(effect) for name, effect in component.effects.items()},
+        **component.detail,
+        "usable": component.usable,
+        "unusable": component.unusable,
+        "failed": component.failed,
+        "published": dict(component.published),
+        "reasons": [reason_document(reason) for reason in component.reasons],
+    }
+
+
+def reason_document(reason: Reason) -> dict[str, Any]:
+    """Write a reason down with its sentence."""
+    return {
+        "code": reason.code,
+        "text": explain(reason),
+        "facts": dict(reason.facts),
+        "component": reason.component,
+    }
+
+
+def _probabilities(probabilities: Probabilities | None) -> dict[str, float] | None:
+    return None if probabilities is None else asdict(probabilities)
+
+
+def _interval(interval: Interval | None) -> dict[str, float] | None:
+    return None if interval is None else asdict(interval)

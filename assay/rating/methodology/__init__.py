@@ -1,0 +1,182 @@
+"""The methodology in its versions: one list, with the frozen text of each and the rules it is run by.
+
+A version is a document that never changes and a way to give letters. The text lies beside this
+module and is shipped with it; its digest stands on every rating made under it. The rules say what
+has to be done differently from today to give the letters that the version gives, so that old
+versions stay runnable on recorded evidence and the next one can be tried on it.
+
+To add a version: write its page, add it to `shipped` with the status ``next``, and give it what
+its rules change (`Methodology.amend`, `Methodology.judge`). To make it current, change the two
+constants in `assay.rating.decision` and the statuses here, and move what the old rules did into the entry
+of the old version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from assay.errors import UnknownName
+from assay.experiment import Method
+from assay.model import Finding, Rating
+from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION, rate
+
+__all__ = ["CURRENT", "Methodologies", "Methodology", "Status", "shipped"]
+
+Status = Literal["old", "current", "next"]
+
+CURRENT = "current"
+"""What may be said instead of a version: the one that ratings are made under."""
+
+
+def as_it_is(method: Method) -> Method:
+    """Run a specification as it was written."""
+    return method
+
+
+@dataclass(frozen=True)
+class Methodology:
+    """A version of the methodology.
+
+    Attributes
+    ----------
+    version : str
+        Its number; a version that could give the same evidence another letter has another.
+    digest : str
+        ``sha256:…`` of its text, in UTF-8.
+    published : str
+        The day it was frozen, as ``2026-01-31``.
+    status : str
+        ``current``: ratings are made under it; ``old``: they were; ``next``: they will be.
+    summary : str
+        What it is, in a sentence.
+    changes : tuple of str
+        What is different from the version before.
+    methods : tuple of str
+        Names of the methods it knows; it has no letter for others.
+    text : str
+        The frozen document, in Markdown.
+    amend : callable
+        Makes of a specification the one this version would have run. The evidence must hold what that asks.
+    judge : callable
+        Gives a finding its letter.
+    """
+
+    version: str
+    digest: str
+    published: str
+    status: Status
+    summary: str
+    changes: tuple[str, ...]
+    methods: tuple[str, ...]
+    text: str = field(repr=False)
+    amend: Callable[[Method], Method] = as_it_is
+    judge: Callable[[Finding], Rating] = rate
+
+
+@dataclass(frozen=True)
+class Methodologies:
+    """Every version, oldest first: one of them current, at most one of them next.
+
+    Raises
+    ------
+    ValueError
+        If the list is not so.
+    """
+
+    versions: tuple[Methodology, ...]
+
+    def __post_init__(self) -> None:
+        statuses = [one.status for one in self.versions]
+        if statuses.count("current") != 1 or statuses.count("next") > 1:
+            raise ValueError(f"one version is current and at most one is next; these are {', '.join(statuses)}")
+        names = [one.version for one in self.versions]
+        if len(set(names)) != len(names) or CURRENT in names:
+            raise ValueError(f"each version has a number of its own; these are {', '.join(names)}")
+
+    @property
+    def current(self) -> Methodology:
+        """The version that ratings are made under."""
+        return next(one for one in self.versions if one.status == "current")
+
+    @property
+    def next(self) -> Methodology | None:
+        """The version that is announced; ``None`` where there is none."""
+        return next((one for one in self.versions if one.status == "next"), None)
+
+    def named(self, version: str) -> Methodology:
+        """Find a version by its number, or as ``current``.
+
+        Raises
+        ------
+        UnknownName
+            With the field ``version``.
+        """
+        if version == CURRENT:
+            return self.current
+        for one in self.versions:
+            if one.version == version:
+                return one
+        known = (*(one.version for one in self.versions), CURRENT)
+        raise UnknownName("version of the methodology", version[:80], known, "version")
+
+
+@cache
+def shipped() -> Methodologies:
+    """Give the list that comes with this engine."""
+    return Methodologies(
+        (
+            # Nothing that decides a letter was changed between the two for what 1.0.0 knows: the code of the
+            # round trip and of one hop, their blocks, readings and posteriors are the same to the letter
+            # (docs/decisions/0028).  A default that grew (`max_texts_per_block` of one hop) does not reach
+            # recorded evidence, whose specification is kept with every default filled in.
+            Methodology(
+                version="1.0.0",
+                digest="sha256:103744e07e28ece7e27c3676bd101898d694272fe10921c38f7e05be840e2124",
+                published="2026-11-20",
+                status="old",
+                summary="Translators, by the two-step test read with tolerances and posterior probabilities.",
+                changes=("The first version.",),
+                methods=("round-trip", "one-hop"),
+                text=_text("1.0.0"),
+            ),
+            Methodology(
+                version="1.1.0",
+                digest="sha256:7d650e9567c2b9b68030ec129de319e53803742cb191e74c2845755c5ddc5e33",
+                published="2026-11-21",
+                status="old",
+                summary="Adds classifiers, regressors and embeddings; translators are rated as before.",
+                changes=(
+                    "Added: the methods alternation, forced-choice and association.",
+                    "A component may be a label, a number or a list of words.",
+                    "Nothing changed for the methods of 1.0.0: the same evidence has the same letter.",
+                ),
+                methods=("round-trip", "one-hop", "alternation", "forced-choice", "association"),
+                text=_text("1.1.0"),
+            ),
+            Methodology(
+                version=METHODOLOGY_VERSION,
+                digest=METHODOLOGY_DIGEST,
+                published="2026-11-21",
+                status="current",
+                summary="Adds language models, images, and inputs that make a classifier say yes.",
+                changes=(
+                    "Added: the methods stereotype-score, visual-stereotype and stimulus-sampling.",
+                    "An experiment may ask a second service, the author, which stands on the rating.",
+                    "Nothing changed for the methods of 1.1.0: the same evidence has the same letter.",
+                ),
+                methods=(
+                    *("round-trip", "one-hop", "alternation", "forced-choice", "association"),
+                    *("stereotype-score", "visual-stereotype", "stimulus-sampling"),
+                ),
+                text=_text(METHODOLOGY_VERSION),
+            ),
+        )
+    )
+
+
+def _text(version: str) -> str:
+    return files("assay.rating.methodology").joinpath(f"{version}.md").read_bytes().decode("utf-8")

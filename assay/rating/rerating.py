@@ -1,0 +1,122 @@
+"""Old evidence under another version of the methodology: what the letter would have been, without a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from assay.errors import RecordError, SpecificationError
+from assay.experiment import Method, replay
+from assay.model import Finding, Observation, Reason
+from assay.rating.document import rating_document
+from assay.rating.methodology import Methodology
+
+BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible"})
+"""Codes of reasons that a worker gave because of what it saw of the target; a replay cannot find them again."""
+
+
+class MethodUnknownThen(SpecificationError):
+    """A version of the methodology does not know the method."""
+
+    code = "method-unknown-then"
+
+    def __init__(self, method: str, methodology: Methodology) -> None:
+        known = ", ".join(methodology.methods)
+        super().__init__(f"methodology {methodology.version} has no method {method!r}, only {known}", "version")
+        self.method, self.version = method, methodology.version
+
+
+class EvidenceAltered(RecordError):
+    """The observations are not those that the rating sealed."""
+
+    code = "evidence-altered"
+
+    def __init__(self, found: str, sealed: str) -> None:
+        super().__init__(f"the evidence has the digest {found} and the rating sealed {sealed}; it was altered or cut")
+        self.found, self.sealed = found, sealed
+
+
+def check_knows(methodology: Methodology, method: str) -> None:
+    """Refuse a version that has no letter for what a method finds.
+
+    Raises
+    ------
+    MethodUnknownThen
+        Naming the methods it knows.
+    """
+    if method not in methodology.methods:
+        raise MethodUnknownThen(method, methodology)
+
+
+def rerate(
+    document: Mapping[str, Any], method: Method, record: Iterable[Observation], methodology: Methodology
+) -> dict[str, Any]:
+    """Rate recorded evidence under a version of the methodology, asking nothing.
+
+    Under the version it was rated by, the result has the same letter, numbers and digest, bit for bit.
+
+    Parameters
+    ----------
+    document : mapping
+        The rating that the evidence belongs to.
+    method : Method
+        Its ``experiment``, built.
+    record : iterable of Observation
+        Every observation of the run, in any order.
+    methodology : Methodology
+        The version to rate by.
+
+    Returns
+    -------
+    dict
+        A rating document under that version. `rerated_from` names the rating and its own version.
+
+    Raises
+    ------
+    MethodUnknownThen
+        If the version does not know the method.
+    EvidenceAltered
+        If the record is not the one the rating sealed.
+    RecordIncomplete
+        If the version asks something that was not asked.
+    """
+    check_knows(methodology, method.method)
+    kept = list(record)
+    seed = int(document["seed"])
+    session = replay(method, seed, kept)
+    if session.evidence.head() != document["evidence_digest"]:
+        raise EvidenceAltered(session.evidence.head(), str(document["evidence_digest"]))
+    amended = methodology.amend(method)
+    if amended != method:
+        session = replay(amended, seed, kept)
+    finding = session.finding
+    assert finding is not None  # noqa: S101  a replay ends with one
+    rated = replace(methodology.judge(_with_reasons(finding, document)), methodology_version=methodology.version)
+    made = rating_document(
+        rated,
+        experiment=document["experiment"],
+        target=document["target"],
+        seed=seed,
+        calls=session.asked,
+        failed_calls=session.failed,
+        evidence_digest=session.evidence.head(),
+        visibility=str(document["visibility"]),
+        author=document.get("author"),
+        hosts=document.get("hosts", ()),
+    )
+    source = {"rating": document.get("id"), "methodology": dict(document["methodology"])}
+    return made | {
+        "methodology": {"version": methodology.version, "digest": methodology.digest},
+        "rerated_from": source,
+    }
+
+
+def _with_reasons(finding: Finding, document: Mapping[str, Any]) -> Finding:
+    """Give a finding the reasons again that came from the target and not from the experiment."""
+    beside = tuple(
+        Reason(str(one["code"]), dict(one.get("facts") or {}), one.get("component"))
+        for one in document.get("reasons", ())
+        if one["code"] in BESIDE_THE_EXPERIMENT
+    )
+    return replace(finding, reasons=(*finding.reasons, *beside)) if beside else finding

@@ -1,0 +1,1 @@
+"""Ratings in the formats of catalogs and pages: badges, metadata, links."""

@@ -1,0 +1,31 @@
+"""An entry for the ``apis`` of an APIs.json file, the index of a provider's services.
+
+The properties can be merged into an entry that is there already: entries are known by ``baseURL``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.reports.embeds.badge import describe
+from assay.reports.embeds.notation import json_text
+from assay.reports.embeds.public_view import Shown
+
+PROPERTIES = (
+    ("X-BiasRating", ""),
+    ("X-BiasRatingReport", "report.html"),
+    ("X-BiasRatingBadge", "badge.svg"),
+    ("X-BiasRatingOverlay", "overlay.yaml"),
+)
+"""Types of property that the specification leaves to us (they begin with X-), and what they lead to."""
+
+
+def render(shown: Shown) -> str:
+    """Write the entry (https://apisjson.org)."""
+    entry: dict[str, Any] = {"name": shown.target, "description": describe(shown)}
+    if shown.target_url:
+        entry["baseURL"] = shown.target_url
+    if shown.address():
+        entry["humanURL"] = shown.address("report.html")
+    properties = [{"type": kind, "url": shown.address(file)} for kind, file in PROPERTIES if shown.address()]
+    return json_text({"apis": [{**entry, "properties": properties, "x-bias-rating": shown.facts}]})

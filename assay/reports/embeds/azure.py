@@ -1,0 +1,49 @@
+"""Metadata for Azure API Center: the schema to be made once, and the values of one API.
+
+``metadataSchemas`` are bodies of "Metadata Schemas - Create Or Update" (their ``schema`` is JSON in a
+text, as that interface has it); ``customProperties`` go into the API's ``properties``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from assay.model import Letter
+from assay.reports.embeds.notation import json_text
+from assay.reports.embeds.public_view import Shown, State
+
+NAME = "bias-rating"
+
+FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "status": {"type": "string", "enum": [one.value for one in State]},
+    "summary": {"type": "string"},
+    "letter": {"type": "string", "enum": [one.value for one in Letter]},
+    "declared": {"type": "boolean"},
+    "probability": {"type": "number", "minimum": 0, "maximum": 1},
+    "attribute": {"type": "string"},
+    "method": {"type": "string"},
+    "rated_at": {"type": "string", "format": "date-time"},
+    "expires_at": {"type": "string", "format": "date-time"},
+    "methodology": {"type": "string"},
+    "rating": {"type": "string", "format": "uri"},
+    "report": {"type": "string", "format": "uri"},
+    "badge": {"type": "string", "format": "uri"},
+}
+"""The facts of a rating as JSON Schema; those that do not exist are left out."""
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "title": "Bias rating",
+    "properties": FIELDS,
+    "required": ["status", "summary", "declared"],
+    "additionalProperties": False,
+}
+
+
+def render(shown: Shown) -> str:
+    """Write the schema and the values."""
+    assigned = [{"entity": "api", "required": False, "deprecated": False}]
+    schema = {"name": NAME, "properties": {"schema": json.dumps(SCHEMA), "assignedTo": assigned}}
+    return json_text({"metadataSchemas": [schema], "customProperties": {NAME: shown.known_facts}})

@@ -1,0 +1,43 @@
+"""Annotations and links for the ``catalog-info.yaml`` of a Backstage entity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.reports.embeds.notation import yaml_text
+from assay.reports.embeds.public_view import Shown
+
+PREFIX = "assay"
+"""Namespace of the annotations; what follows the slash is a fact's name."""
+
+
+def render(shown: Shown) -> str:
+    """Write what is to be merged into the entity's ``metadata``."""
+    return yaml_text(content(shown))
+
+
+def content(shown: Shown) -> dict[str, Any]:
+    """Give what is to be merged.
+
+    The values of annotations are texts; a fact that does not exist has no annotation.
+    """
+    annotations = {f"{PREFIX}/{name.replace('_', '-')}": _text(value) for name, value in shown.known_facts.items()}
+    return {"metadata": {"annotations": annotations, "links": _links(shown)}}
+
+
+def _links(shown: Shown) -> list[dict[str, Any]]:
+    if shown.address() is None:
+        return []
+    return [
+        {
+            "url": shown.address("report.html"),
+            "title": f"{shown.subject}: {shown.message}",
+            "icon": "docs",
+            "type": "bias-rating",
+        },
+        {"url": shown.address("badge.svg"), "title": "Badge", "type": "badge"},
+    ]
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,196 @@
+"""The badge: an SVG of one line that any page can show as an image.
+
+It says what was looked for, what was found, when, and how long ago. Nothing depends on colour: the
+letter is a word in a punch of its own shape (oval UCS, cropped DSBS, shield BS), dashed while it is
+not declared, and every other state is written out. The badge brings its own ground and an edge that
+stands out from white and from black, so that one file serves light and dark pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.explain import LETTERS
+from assay.model import Letter
+from assay.reports.embeds.public_view import Shown, State
+from assay.reports.embeds.text_width import length
+from assay.reports.figures.canvas import clip, punch
+from assay.reports.markup import Markup, tag
+from assay.reports.outline import MONTHS
+
+HEIGHT = 20
+SIZE = 11
+"""Size of the letters in pixels; those in a punch are `SMALL`."""
+SMALL = 9.5
+PAD, GAP = 7, 6
+BASELINE = 14
+
+# Blue, ochre and a darker red: they differ in lightness too, so that they stay apart in every kind of colour vision
+COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f5d86", Letter.DSBS: "#8c6700", Letter.BS: "#8a1a1f"}
+OPEN = "#5c564f"
+"""Ground of every state that is no declared letter."""
+INK, CREAM, EDGE = "#2b2926", "#fffdf8", "#8b8375"
+
+FALLEN = {
+    State.EXPIRED: "The rating has expired. ",
+    State.WITHDRAWN: "The rating was withdrawn. ",
+    State.INCONCLUSIVE: "The evidence leans to a letter, but not surely enough to give it. ",
+}
+"""What is said before the letter is explained, where it does not stand."""
+
+FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
+PUNCH_WIDTH: Mapping[Letter, float] = {Letter.UCS: 38, Letter.DSBS: 40, Letter.BS: 30}
+LONGEST = 24
+"""Columns of an attribute's name; one's own may be long."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Something on the badge's ground, `width` pixels wide.
+
+    Attributes
+    ----------
+    text : str
+        A run of words, or the letter in a punch.
+    letter : Letter or None
+        Whose punch it is in.
+    """
+
+    text: str
+    width: float
+    letter: Letter | None = None
+    bold: bool = False
+
+
+def render(shown: Shown) -> str:
+    """Draw the badge.
+
+    Parameters
+    ----------
+    shown : Shown
+        What is known at this moment.
+
+    Returns
+    -------
+    str
+        An SVG file without scripts, styles or anything to be loaded.
+    """
+    label = _words(f"{clip(shown.attribute, LONGEST)} bias" if shown.attribute else shown.subject)
+    pieces = _pieces(shown)
+    left = round(label.width + 2 * PAD)
+    width = round(left + 2 * PAD + sum(one.width for one in pieces) + GAP * (len(pieces) - 1))
+    title, description = f"Bias rating: {shown.message}", describe(shown)
+    drawing = tag(
+        "svg",
+        tag("title", title),
+        tag("desc", description),
+        _ground(width, left, colour(shown)),
+        _drawn(label, PAD, shown),
+        _row(pieces, left + PAD, shown),
+        xmlns="http://www.w3.org/2000/svg",
+        width=width,
+        height=HEIGHT,
+        viewBox=f"0 0 {width} {HEIGHT}",
+        role="img",
+        aria_label=f"{title}. {description}",
+        font_family=FONT,
+        font_size=SIZE,
+    )
+    return drawing + "\n"
+
+
+def colour(shown: Shown) -> str:
+    """Ground of the finding: its letter's colour if it is declared and stands, else grey."""
+    if shown.state is State.RATED and shown.letter is not None:
+        return COLOURS[shown.letter]
+    return OPEN
+
+
+def describe(shown: Shown) -> str:
+    """Say all of it in a sentence or two, for those who hear the badge."""
+    if shown.state is State.UNRATED:
+        return "No rating of this service has been published."
+    what = f"{shown.target} was rated"
+    what += f" for {shown.attribute} bias" if shown.attribute else ""
+    what += f" by {shown.method}" if shown.method else ""
+    what += f" on {day(shown)}, {age(shown)}" if shown.rated_on else ""
+    meaning = f"{shown.letter}: {LETTERS[shown.letter].title}. " if shown.letter is not None else ""
+    ends = f", valid until {shown.expires_at:%Y-%m-%d}" if shown.expires_at else ""
+    rules = f"Methodology {shown.methodology}{ends}." if shown.methodology else ""
+    return f"{what}. {FALLEN.get(shown.state, '')}{meaning}{rules}".strip()
+
+
+def day(shown: Shown) -> str:
+    """Write the day of the rating: ``20 Nov 2026``."""
+    on = shown.rated_on
+    return "" if on is None else f"{on.day} {MONTHS[on.month - 1][:3]} {on.year}"
+
+
+def age(shown: Shown) -> str:
+    """Write the age of the rating: ``today``, ``1 day ago``, ``40 days ago``."""
+    days = shown.age_days or 0
+    return "today" if days == 0 else f"{days} day{'s' if days > 1 else ''} ago"
+
+
+# ---------------------------------------------------------------------------- what stands on it
+def _pieces(shown: Shown) -> Sequence[Piece]:
+    dated = f"{day(shown)} · {age(shown)}"
+    if shown.state is State.WITHDRAWN:
+        dated = f"rated {dated}"  # else it would read as the day of the withdrawal
+    when = [_words(dated)] if shown.rated_on else []
+    if shown.letter is None:
+        return [_words(shown.message, bold=True), *when]
+    before = shown.message.removesuffix(shown.letter.value).strip()
+    said = [_words(before, bold=True)] if before else []
+    return [*said, Piece(shown.letter.value, PUNCH_WIDTH[shown.letter], shown.letter, bold=True), *when]
+
+
+def _words(text: str, *, bold: bool = False) -> Piece:
+    return Piece(text, length(text, SIZE, bold=bold), bold=bold)
+
+
+# ---------------------------------------------------------------------------- how it is drawn
+def _ground(width: int, left: int, right: str) -> Markup:
+    half = f"M{left} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{left}z"
+    edges = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
+    return Markup(
+        tag("rect", **edges, fill=INK)
+        + tag("path", d=half, fill=right)
+        + tag("rect", **edges, fill="none", stroke=EDGE)
+    )
+
+
+def _row(pieces: Sequence[Piece], x: float, shown: Shown) -> Markup:
+    drawn = []
+    for one in pieces:
+        drawn.append(_drawn(one, x, shown))
+        x += one.width + GAP
+    return Markup("".join(drawn))
+
+
+def _drawn(piece: Piece, x: float, shown: Shown) -> Markup:
+    if piece.letter is None:
+        return _text(piece.text, x, piece.width, SIZE, CREAM, bold=piece.bold)
+    stands = shown.state is State.RATED
+    outline = punch(piece.letter, x, 3, piece.width, 14, "punch")
+    wide = length(piece.text, SMALL, bold=True)
+    dashes = "3 2" if not shown.declared else None
+    marked = tag("g", outline, fill=CREAM if stands else "none", stroke=CREAM, stroke_dasharray=dashes)
+    named = _text(piece.text, x + (piece.width - wide) / 2, wide, SMALL, colour(shown) if stands else CREAM, bold=True)
+    return Markup(marked + named)
+
+
+def _text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:
+    """Write a line that takes exactly its width, whatever font the reader has."""
+    return tag(
+        "text",
+        text,
+        x=x,
+        y=BASELINE if size == SIZE else BASELINE - 0.6,
+        textLength=width,
+        lengthAdjust="spacingAndGlyphs",
+        fill=fill,
+        font_size=size if size != SIZE else None,
+        font_weight="bold" if bold else None,
+    )

@@ -1,0 +1,73 @@
+"""Links between the rated service, its rating and the rating's other forms (RFC 9264)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.reports.embeds.notation import json_text
+from assay.reports.embeds.public_view import Shown
+
+MEDIA_TYPE = "application/linkset+json"
+
+FORMS = (
+    ("report.html", "text/html"),
+    ("report.md", "text/markdown"),
+    ("attestation.json", "application/json"),
+    ("badge.svg", "image/svg+xml"),
+    ("badge.json", "application/json"),
+    ("overlay.yaml", "application/yaml"),
+    ("backstage.yaml", "application/yaml"),
+    ("apis.json", "application/json"),
+    ("azure-api-center.json", "application/json"),
+    ("huggingface.yaml", "application/yaml"),
+    ("jsonld.json", "application/ld+json"),
+)
+"""Other forms of a rating; a test holds them against `assay.reports.EMBEDS`."""
+
+
+def render(shown: Shown) -> str:
+    """Write the links: of the service to its rating, and of the rating to its other forms."""
+    return linkset([one for one in (_of_target(shown), _of_rating(shown)) if one])
+
+
+def linkset(contexts: Sequence[Mapping[str, Any]]) -> str:
+    """Write a set of links (RFC 9264, section 4.2).
+
+    Parameters
+    ----------
+    contexts : sequence of mapping
+        Each with its ``anchor`` and, by relation type, lists of link targets.
+    """
+    return json_text({"linkset": list(contexts)})
+
+
+def link(href: str | None, media_type: str, title: str | None = None) -> dict[str, Any]:
+    """Write one link target."""
+    return {"href": href, "type": media_type} | ({"title": title} if title else {})
+
+
+def _of_target(shown: Shown) -> dict[str, Any]:
+    if shown.target_url is None or shown.address() is None:
+        return {}
+    title = f"{shown.subject}: {shown.message}"
+    described = link(shown.address(), "application/json", title) | _freshness(shown)
+    return {"anchor": shown.target_url, "describedby": [described]}
+
+
+def _of_rating(shown: Shown) -> dict[str, Any]:
+    if shown.address() is None:
+        return {}
+    about = {"about": [{"href": shown.target_url}]} if shown.target_url else {}
+    return {
+        "anchor": shown.address(),
+        **about,
+        "alternate": [link(shown.address(file), media_type) for file, media_type in FORMS],
+        "collection": [link(f"{shown.base_url}/v1/ratings", "application/json")],
+    }
+
+
+def _freshness(shown: Shown) -> dict[str, list[str]]:
+    """Attributes of our own; the values of such attributes are lists of texts (section 4.2.4.3)."""
+    names = {"rated-at": "rated_at", "expires-at": "expires_at", "methodology": "methodology", "status": "status"}
+    return {name: [str(shown.known_facts[key])] for name, key in names.items() if key in shown.known_facts}

@@ -1,0 +1,34 @@
+"""An OpenAPI Overlay that puts the rating into the description of the rated API.
+
+The owner's file stays as it is; ``info.x-bias-rating`` is merged into it by whatever applies overlays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.reports.embeds.notation import yaml_text
+from assay.reports.embeds.public_view import Shown
+
+VERSION = "1.1.0"
+"""Of the Overlay Specification; what is written here is read by 1.0 as well."""
+
+
+def render(shown: Shown) -> str:
+    """Write the overlay (https://spec.openapis.org/overlay/v1.1.0.html)."""
+    return yaml_text(content(shown))
+
+
+def content(shown: Shown) -> dict[str, Any]:
+    """Give what the overlay says."""
+    return {
+        "overlay": VERSION,
+        "info": {"title": f"Bias rating of {shown.target}", "version": shown.id or "none"},
+        "actions": [
+            {
+                "target": "$.info",
+                "description": f"{shown.subject}: {shown.message}",
+                "update": {"x-bias-rating": shown.facts},
+            }
+        ],
+    }

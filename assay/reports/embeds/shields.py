@@ -1,0 +1,29 @@
+"""The badge as data for shields.io's endpoint badge, for pages that draw all their badges there.
+
+The schema is closed: a reader that meets a field it does not know draws "invalid properties".
+So freshness is in the message and in the response's headers.
+"""
+
+from __future__ import annotations
+
+from assay.reports.embeds.badge import INK, colour
+from assay.reports.embeds.notation import json_text
+from assay.reports.embeds.public_view import Shown
+
+CACHE_S = 300
+"""Shortest time that shields.io keeps a badge."""
+
+
+def render(shown: Shown) -> str:
+    """Write the endpoint's answer (https://shields.io/badges/endpoint-badge)."""
+    message = f"{shown.message} · {shown.rated_on.isoformat()}" if shown.rated_on else shown.message
+    return json_text(
+        {
+            "schemaVersion": 1,
+            "label": shown.subject,
+            "message": message,
+            "color": colour(shown),
+            "labelColor": INK,
+            "cacheSeconds": CACHE_S,
+        }
+    )

@@ -1,0 +1,1 @@
+"""Posterior distributions: exact grids, conjugate draws and importance weights."""

@@ -1,0 +1,229 @@
+"""Shares of several kinds, alike but not equal: a beta-binomial hierarchy on an exact grid (METHODS section 7).
+
+``k_a ~ Bin(n_a, theta_a)``, ``theta_a ~ Beta(m K, (1 - m) K)``, ``m ~ U(0, 1)``, ``rho = 1 / (1 + K) ~ Beta(1, 3)``.
+What is said of the whole is m, the share of a kind that could have been asked as well: kinds that differ by more
+than their counts explain make it less certain, which one pooled share does not see. The shares integrate out, so
+that (m, rho) is a table of two dimensions. It is drawn in to where its mass is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from assay.errors import OutOfBounds, TooFewObservations
+from assay.model import Interval
+from assay.statistics.bayes.grid import Grid, Range
+from assay.statistics.intervals.credible import interval_of
+
+FloatArray = NDArray[np.float64]
+
+COARSE, FINE = (31, 31), (81, 61)
+"""Cells of the grid (m, rho) while it is drawn in, and at last."""
+
+SPREAD_PRIOR = 3
+"""rho is Beta(1, 3): kinds are rather alike than not."""
+
+NEGLIGIBLE = 1e-6
+"""Mass that is cut off either end of a margin when the grid is drawn in."""
+
+FIRST_TRIALS, MORE = 25, 16
+"""Trials that the first grid counts at most, and how many times as many each next one does.
+
+A grid shows where the mass is only if the mass is wider than its cells; 16 times the trials make it at most four
+times narrower (see `assay.methods.forced_choice.psychometric_fit`).
+"""
+
+AS_IF = 0.5
+"""Variance of two decisions that went different ways: they are added to the trials that were seen."""
+
+LEAST_KINDS = 2
+"""Kinds that there must be: one says nothing of how they differ."""
+
+DRAWS = 4000
+
+
+@dataclass(frozen=True)
+class SharesPosterior:
+    """What is known of the share of every kind, and of kinds in general.
+
+    Attributes
+    ----------
+    overall : Interval
+        m, the mean share over kinds: posterior mean and 95 % interval, from the grid itself.
+    spread : Interval
+        rho, the correlation of two trials of one kind: 0 where all kinds share one share, 1 where each is always
+        or never.
+    means : ndarray, shape (kinds,)
+        Posterior mean of each share, drawn towards the others' by as much as its own trials are few.
+    """
+
+    overall: Interval
+    spread: Interval
+    means: FloatArray
+    _grid: Grid
+    _counts: _Counts
+
+    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+        """Draw the mean share over kinds, shape (draws,)."""
+        return _draw(self._grid, rng, draws)[0]
+
+    def draw_shares(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+        """Draw the share of every kind, together with each other; shape (draws, kinds)."""
+        return self._draw(self._counts.successes, self._counts.trials, rng, draws)
+
+    def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
+        """Give the share of every kind with its interval. Kinds of equal counts are drawn once: they are the same."""
+        of = self._counts
+        drawn = self._draw(of.distinct[:, 0], of.distinct[:, 1], rng, draws)
+        limits = [interval_of(column, level) for column in drawn.T]
+        return tuple(
+            Interval(float(mean), limits[at].low, limits[at].high, level)
+            for mean, at in zip(self.means, of.which, strict=True)
+        )
+
+    def _draw(self, successes: FloatArray, trials: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
+        m, rho = _draw(self._grid, rng, draws)
+        k = (1 / rho - 1)[:, None]
+        m = m[:, None]
+        return np.asarray(rng.beta(successes + m * k, trials - successes + (1 - m) * k))
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Successes and trials of each kind; the distinct ones among them, how many kinds have these, and which."""
+
+    successes: FloatArray
+    trials: FloatArray
+    distinct: FloatArray
+    which: NDArray[np.int64]
+
+    def gammas(self) -> tuple[tuple[FloatArray, NDArray[np.int64]], ...]:
+        """Give successes, failures and trials, each distinct value once, with the number of kinds that have it."""
+        sides = (self.successes, self.trials - self.successes, self.trials)
+        return tuple(np.unique(side, return_counts=True) for side in sides)
+
+
+def _summary(grid: Grid, axis: int) -> Interval:
+    """Posterior mean and 95 % interval of one axis."""
+    low, high = grid.quantiles(axis, [0.025, 0.975])
+    return Interval(float(grid.middles(axis) @ grid.margin(axis)), float(low), float(high))
+
+
+def _draw(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
+    """Draw m and rho together, anywhere in their cell."""
+    running = np.cumsum(grid.mass)
+    cells = np.minimum(np.searchsorted(running, rng.random(draws) * running[-1], side="right"), running.size - 1)
+    at = np.unravel_index(cells, grid.mass.shape)
+    m, rho = (
+        edges[cell] + rng.random(draws) * (edges[cell + 1] - edges[cell])
+        for edges, cell in zip(grid.edges, at, strict=True)
+    )
+    return m, rho
+
+
+def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -> SharesPosterior:
+    """Fit the hierarchy to counts of each kind.
+
+    Parameters
+    ----------
+    successes, failures : array_like of int, shape (kinds,)
+        Trials of each kind that went either way.
+    ties : array_like of int, shape (kinds,), optional
+        Trials that went neither way. Each is a vote of 1/2.
+
+    Returns
+    -------
+    SharesPosterior
+
+    Raises
+    ------
+    TooFewObservations
+        If there is one kind only, or none, or every trial is a tie.
+    OutOfBounds
+        If a count is negative or no whole number, or a kind has no trial.
+
+    Notes
+    -----
+    With ties a share is ``P(success) + P(tie) / 2``: what it would be if a fair coin broke each tie. A vote of 1/2
+    varies less than one of 0 or 1. So votes count as so many trials as vary as much as they do (a quasi-likelihood,
+    McCullagh & Nelder 1989, section 9.2): divided by the ratio of their variance within kinds to that of decisions of
+    the same shares. Counted as decisions, ties made intervals too wide (.982 of them held where .95 should). Two
+    decisions more are counted in that ratio, so that trials that nearly all tied are not taken for certain.
+    """
+    counts = _counted(successes, failures, ties)
+    grid = _refined(counts)
+    return SharesPosterior(_summary(grid, 0), _summary(grid, 1), _means(grid, counts), grid, counts)
+
+
+def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Counts:
+    won, lost = (np.atleast_1d(np.asarray(each, dtype=float)) for each in (successes, failures))
+    tied = np.atleast_1d(np.asarray(ties, dtype=float))
+    if won.ndim != 1 or won.shape != lost.shape or tied.shape not in {won.shape, (1,)}:
+        raise OutOfBounds(f"successes, failures and ties must be as many, not {won.shape}, {lost.shape}, {tied.shape}")
+    tied = np.broadcast_to(tied, won.shape)
+    table = np.stack([won, lost, tied])
+    if not np.isfinite(table).all() or (table < 0).any() or (table != np.floor(table)).any():
+        raise OutOfBounds("successes, failures and ties must be whole numbers from 0 up")
+    if len(won) < LEAST_KINDS:
+        raise TooFewObservations(f"how kinds differ needs {LEAST_KINDS} of them at least, not {len(won)}")
+    trials = table.sum(axis=0)
+    if (trials == 0).any():
+        raise OutOfBounds(f"each kind needs a trial; number {int(np.argmin(trials))} has none")
+    if not (won + lost).any():
+        raise TooFewObservations(f"all {int(trials.sum())} trials are ties: nothing was decided")
+    both = np.stack([won + tied / 2, trials], axis=1) / _relative_variance(won + tied / 2, trials, tied)
+    distinct, which = np.unique(both, axis=0, return_inverse=True)
+    return _Counts(both[:, 0], both[:, 1], distinct, which.ravel())
+
+
+def _relative_variance(votes: FloatArray, trials: FloatArray, tied: FloatArray) -> float:
+    """Compare the variance of votes within kinds with that of decisions of the same shares: 1 without ties."""
+    of_decisions = float((votes * (1 - votes / trials)).sum()) + AS_IF
+    return (of_decisions - float(tied.sum()) / 4) / of_decisions
+
+
+def _refined(counts: _Counts) -> Grid:
+    """Draw the grid in while it counts more and more of the trials, then once more in fine cells."""
+    within: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
+    counted, every = 0.0, float(counts.trials.sum())
+    while counted < every:
+        counted = min(every, counted * MORE or FIRST_TRIALS)
+        narrower = True
+        while narrower:  # where kinds are alike, rho is near 0 by as much as trials are many, not by their root
+            before = within
+            grid = _posterior(counts, within, COARSE, share=counted / every)
+            within = grid.narrowed(NEGLIGIBLE)
+            narrower = any(2 * (b[1] - b[0]) < a[1] - a[0] for a, b in zip(before, within, strict=True))
+    return _posterior(counts, within, FINE)
+
+
+def _posterior(counts: _Counts, within: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
+    """Weigh every cell by the posterior at its middle, with each trial counted for a `share` of one."""
+    grid = Grid.over(within, cells)
+    m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
+    k = 1 / rho - 1
+    won, lost, trials = counts.gammas()
+    log_mass = _rising(m * k, *won) + _rising((1 - m) * k, *lost) - _rising(k, *trials)
+    return grid.weighed(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
+
+
+def _rising(start: FloatArray, steps: FloatArray, times: NDArray[np.int64]) -> FloatArray:
+    """Add up ``log Gamma(start + steps) - log Gamma(start)`` over distinct steps, each as often as it occurs."""
+    from_start = -gammaln(start) * times.sum()
+    for step, often in zip(steps, times, strict=True):
+        from_start = from_start + often * gammaln(start + step)
+    return np.asarray(from_start)
+
+
+def _means(grid: Grid, counts: _Counts) -> FloatArray:
+    """Average ``(k + m K) / (n + K)`` over the grid, for each kind."""
+    k = 1 / grid.middles(1) - 1
+    over_rho, of_m = grid.margin(1), grid.middles(0) @ grid.mass
+    successes, trials = counts.distinct.T[:, :, None]
+    means = ((successes * over_rho + k * of_m) / (trials + k)).sum(axis=1)
+    return np.asarray(means[counts.which])

@@ -1,0 +1,286 @@
+"""Generated inputs weighted by how readily the service says yes to them: the posterior without a chain.
+
+What makes a service say yes is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow it if
+each counts by the service's own probability, which is at most 1: no weight can run away (METHODS section 5).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+from assay.model import Interval
+from assay.statistics.bayes.pareto_tail import tail_shape
+from assay.statistics.hypothesis_tests.distribution import as_shares
+
+Floats = NDArray[np.float64]
+
+ENOUGH = 0.1
+"""Share of the inputs that the effective ones must be, for the weights alone to do (METHODS section 5)."""
+
+HEAVY = 0.7
+"""Shape of the tail above which estimates cannot be trusted, however many inputs (Vehtari et al. 2024)."""
+
+SLACK = 1e-9
+"""A probability may leave [0, 1] by as much: services round."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Normalised importance weights.
+
+    Attributes
+    ----------
+    shares : ndarray, shape (n,)
+        Weights; their sum is 1.
+    effective : float
+        ``(sum w)**2 / sum w**2``: how many inputs of equal weight are worth as much (Kish).
+    mean : float
+        Mean of the weights before they were normalised. With the service's probabilities as weights, and
+        inputs drawn from the prior, it estimates how often the service says yes.
+    tail : float or None
+        Shape k of a generalised Pareto tail of the weights. Above .7 a few inputs decide; ``None`` where
+        there are too few different weights to say, as with equal ones.
+    """
+
+    shares: Floats
+    effective: float
+    mean: float
+    tail: float | None
+
+    @property
+    def efficiency(self) -> float:
+        """Effective inputs over inputs, in (0, 1]."""
+        return self.effective / self.shares.size
+
+    @property
+    def enough(self) -> bool:
+        """Whether the weights do by themselves; if not, a surrogate should say where to look."""
+        return self.efficiency >= ENOUGH and not self.heavy
+
+    @property
+    def heavy(self) -> bool:
+        """Whether so much hangs on the largest weights that estimates cannot be trusted."""
+        return self.tail is not None and self.tail > HEAVY
+
+    def as_json(self) -> dict[str, Any]:
+        """Write down what they are worth, without the weights."""
+        return {
+            "inputs": int(self.shares.size),
+            "effective": self.effective,
+            "efficiency": self.efficiency,
+            "mean": self.mean,
+            "tail": self.tail,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean under the posterior.
+
+    Attributes
+    ----------
+    value : float
+        In the units of what was averaged.
+    error : float
+        Its standard error.
+    """
+
+    value: float
+    error: float
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Give its normal interval."""
+        half = float(ndtri((1 + level) / 2)) * self.error
+        return Interval(self.value, self.value - half, self.value + half, level)
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it down."""
+        return asdict(self)
+
+
+def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
+    """Weigh inputs by the probability with which the service says yes to them.
+
+    Parameters
+    ----------
+    probability : array_like, shape (n,)
+        The service's probability of the answer in question, of each input.
+    proposed : array_like, shape (n,), optional
+        Where inputs were not drawn from the prior: density they were drawn with over the prior's, up to a
+        constant (a surrogate's probability, for its posterior). Positive.
+
+    Returns
+    -------
+    Weights
+
+    Raises
+    ------
+    TooFewObservations
+        If there is no input.
+    OutOfBounds
+        If a probability is outside [0, 1], or `proposed` has another length.
+    EvidenceError
+        If a number is not finite, a proposed density not positive, or every probability is zero: then the
+        service never says yes, and nothing makes it.
+    """
+    given = np.asarray(probability, dtype=float)
+    if given.ndim != 1 or given.size == 0:
+        raise TooFewObservations(f"weights need a row of probabilities, one for each input, not {given.shape}")
+    if not np.isfinite(given).all():
+        raise EvidenceError(f"{int((~np.isfinite(given)).sum())} of {given.size} probabilities are not finite numbers")
+    if given.min() < -SLACK or given.max() > 1 + SLACK:
+        raise OutOfBounds(f"probabilities lie in [0, 1], not from {given.min():g} to {given.max():g}", "probability")
+    raw = np.clip(given, 0.0, 1.0) / _proposed(proposed, given.size)
+    if (largest := float(raw.max())) == 0:
+        raise EvidenceError(f"the service gave the answer a probability of zero for each of {raw.size} inputs")
+    scaled = raw / largest  # squares of tiny weights would vanish
+    total = float(scaled.sum())
+    shares = scaled / total
+    return Weights(
+        shares, min(float(raw.size), 1 / float(shares @ shares)), largest * total / raw.size, tail_shape(shares)
+    )
+
+
+def posterior_mean(values: ArrayLike, weights: Weights) -> Estimate:
+    """Estimate the mean of a number under the posterior (self-normalised).
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        Of each input, in the weights' order.
+    weights : Weights
+        As `weigh` gives them.
+
+    Returns
+    -------
+    Estimate
+        Error by the delta method: ``sqrt(sum shares**2 (value - mean)**2)``. It treats inputs as independent.
+
+    Raises
+    ------
+    OutOfBounds
+        If there are not as many values as weights.
+    EvidenceError
+        If a value is not finite.
+    """
+    numbers = np.asarray(values, dtype=float)
+    if numbers.shape != weights.shares.shape:
+        raise OutOfBounds(f"{weights.shares.size} values are needed, one for each input, not {numbers.shape}", "values")
+    if not np.isfinite(numbers).all():
+        raise EvidenceError(f"{int((~np.isfinite(numbers)).sum())} of {numbers.size} values are not finite numbers")
+    mean = float(weights.shares @ numbers)
+    return Estimate(mean, math.sqrt(float(weights.shares**2 @ (numbers - mean) ** 2)))
+
+
+def posterior_shares(cell: ArrayLike, cells: int, weights: Weights) -> Floats:
+    """Give the distribution of a category, such as the attribute's value, under the posterior.
+
+    Parameters
+    ----------
+    cell : array_like of int, shape (n,)
+        Which of the cells each input is in, from 0.
+    cells : int
+        How many there are.
+    weights : Weights
+        As `weigh` gives them.
+
+    Returns
+    -------
+    ndarray, shape (cells,)
+        Shares; their sum is 1.
+
+    Raises
+    ------
+    OutOfBounds
+        If an input is in no cell, or there are not as many inputs as weights.
+    """
+    return as_shares(np.bincount(_cells(cell, cells, weights), weights=weights.shares, minlength=cells))
+
+
+def share_draws(cell: ArrayLike, cells: int, weights: Weights, rng: np.random.Generator, draws: int = 4000) -> Floats:
+    """Draw the distribution of a category under the posterior, by Bayesian bootstrap over the inputs.
+
+    Parameters
+    ----------
+    cell, cells, weights
+        As for `posterior_shares`, with the same errors.
+    rng : Generator
+        Of the bootstrap.
+    draws : int
+        How many, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (draws, cells)
+        Shares; the sum of each draw is 1.
+
+    Notes
+    -----
+    Every input's weight is multiplied by an independent standard exponential number, so that its uncertainty
+    is that of having seen these inputs and no others. Inputs that share what was written once are not
+    independent: sum their weights up first, one entry for each cluster and cell.
+    """
+    inputs = _cells(cell, cells, weights)
+    if draws < 1:
+        raise OutOfBounds(f"at least one draw is needed, not {draws}", "draws")
+    members = np.zeros((weights.shares.size, cells))
+    members[np.arange(weights.shares.size), inputs] = weights.shares
+    sums = np.concatenate([rng.standard_exponential((len(part), inputs.size)) @ members for part in _parts(draws)])
+    return np.asarray(sums / sums.sum(axis=1, keepdims=True))
+
+
+def distances(drawn: ArrayLike, reference: ArrayLike) -> Floats:
+    """Give the total variation of each drawn distribution from a reference: draws of an effect.
+
+    Parameters
+    ----------
+    drawn : array_like, shape (draws, cells)
+        As `share_draws` gives them.
+    reference : array_like, shape (cells,)
+        Shares or counts, such as the unbiased prior's.
+
+    Returns
+    -------
+    ndarray, shape (draws,)
+        In [0, 1]. Draws scatter around the estimate, so that their mean is a little above its distance.
+
+    Raises
+    ------
+    BadDistribution
+        If the reference is no distribution over as many cells.
+    """
+    shares = np.asarray(drawn, dtype=float)
+    apart: Floats = np.abs(shares - as_shares(reference, shares.shape[-1])).sum(axis=-1) / 2
+    return np.minimum(1.0, apart)
+
+
+def _proposed(proposed: ArrayLike | None, size: int) -> Floats:
+    if proposed is None:
+        return np.ones(size)
+    density = np.asarray(proposed, dtype=float)
+    if density.shape != (size,):
+        raise OutOfBounds(f"{size} proposed densities are needed, one for each input, not {density.shape}", "proposed")
+    if not (np.isfinite(density) & (density > 0)).all():
+        raise EvidenceError("an input was drawn with a density that is not a positive, finite number")
+    return density
+
+
+def _cells(cell: ArrayLike, cells: int, weights: Weights) -> NDArray[np.int64]:
+    inputs = np.asarray(cell)
+    if inputs.shape != weights.shares.shape:
+        raise OutOfBounds(f"{weights.shares.size} cells are needed, one for each input, not {inputs.shape}", "cell")
+    if not np.issubdtype(inputs.dtype, np.integer) or inputs.min() < 0 or inputs.max() >= cells:
+        raise OutOfBounds(f"cells are whole numbers from 0 to {cells - 1}", "cell")
+    return inputs.astype(np.int64)
+
+
+def _parts(draws: int, most: int = 500) -> list[range]:
+    """Cut draws into parts, so that their random numbers need little memory."""
+    return [range(first, min(draws, first + most)) for first in range(0, draws, most)]

@@ -1,0 +1,177 @@
+"""What points that are each known with an uncertainty of their own say of the population they come from.
+
+Each point has a posterior under a flat prior, which is its likelihood up to a factor. The population is
+normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so that how well each is known is
+counted once, whatever its shape. A wide or skewed posterior is then no spread between points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import TooFewObservations
+from assay.statistics.bayes.grid import Grid, Range
+
+FloatArray = NDArray[np.float64]
+
+CELLS = 18
+"""Cells of the grid along either axis."""
+
+MOST_PASSES, NARROWER = 8, 0.7
+"""How often the grid is drawn in at most, and the share of an axis it must leave for another time to be worth it."""
+
+NEGLIGIBLE = 1e-5
+"""Mass that is cut off either end of an axis when the grid is drawn in."""
+
+ERRORS = 7.0
+"""Standard errors on either side of the plain mean that the first grid reaches to."""
+
+POINTS_AT_ONCE = 64
+"""Points that are held against every cell at once: bounds the memory of uploads with many words."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The posterior of one point under a flat prior, as mass in cells.
+
+    Attributes
+    ----------
+    edges : ndarray, shape (cells + 1,)
+        Edges of cells of one width, ascending.
+    mass : ndarray, shape (cells,)
+        Mass of each cell; sums to one and is spread evenly within a cell.
+    """
+
+    edges: FloatArray
+    mass: FloatArray
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return float(self.mass @ (self.edges[1:] + self.edges[:-1])) / 2
+
+    @property
+    def variance(self) -> float:
+        """Posterior variance."""
+        middles = (self.edges[1:] + self.edges[:-1]) / 2
+        return float(self.mass @ (middles - self.mean) ** 2 + (self.edges[1] - self.edges[0]) ** 2 / 12)
+
+
+@dataclass(frozen=True)
+class Population:
+    """Posterior draws of a normal population, in units of the points.
+
+    Attributes
+    ----------
+    mean, sd : ndarray, shape (draws,)
+        Drawn together.
+    """
+
+    mean: FloatArray
+    sd: FloatArray
+
+
+def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Population:
+    """Draw the mean and the standard deviation of the population that points come from.
+
+    Parameters
+    ----------
+    points : sequence of Margin
+        Three or more; with fewer the posterior of the standard deviation has no end.
+    rng : Generator
+        Source of the draws.
+    draws : int
+        How many.
+
+    Returns
+    -------
+    Population
+        Priors are flat: in the mean, and in the standard deviation from 0 to the breadth of all margins.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than three points.
+
+    References
+    ----------
+    .. [1] Gelman (2006), "Prior distributions for variance parameters in hierarchical models", Bayesian
+       Analysis 1: flat in the standard deviation.
+    """
+    if len(points) < 3:
+        raise TooFewObservations(f"{len(points)} points are too few for a spread between them; three are needed")
+    frame = _Frame.around(points)
+    within: Sequence[Range] = ((-ERRORS, ERRORS), (0.0, 1.0))
+    for _ in range(MOST_PASSES):
+        before, within = within, _posterior(points, frame, within).narrowed(NEGLIGIBLE)
+        if all(new[1] - new[0] > NARROWER * (old[1] - old[0]) for new, old in zip(within, before, strict=True)):
+            break
+    grid = _posterior(points, frame, within)
+    cells = rng.choice(grid.mass.size, draws, p=grid.mass.ravel())
+    away, share = (
+        edges[place] + (edges[1] - edges[0]) * rng.random(draws)
+        for edges, place in zip(grid.edges, np.unravel_index(cells, grid.mass.shape), strict=True)
+    )
+    sd = frame.sd(share)
+    return Population(frame.mean(away, sd), sd)
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Axes on which the posterior is compact: standard errors from the plain mean, and a share for the sd."""
+
+    centre: float
+    scale: float
+    noise: float
+    points: int
+    widest: float
+
+    @classmethod
+    def around(cls, points: Sequence[Margin]) -> _Frame:
+        means, noise = (np.array([getattr(one, name) for one in points]) for name in ("mean", "variance"))
+        breadth = max(one.edges[-1] for one in points) - min(one.edges[0] for one in points)
+        scale = math.sqrt(means.var(ddof=1) + noise.mean())
+        return cls(float(means.mean()), scale, float(noise.mean()), len(points), float(breadth))
+
+    def sd(self, share: FloatArray) -> FloatArray:
+        """From 0 at 0 to the widest at 1; fine where the sd is about as large as the points lie apart."""
+        most = self.widest / (self.widest + self.scale)
+        return np.asarray(self.scale * most * share / (1 - most * share))
+
+    def sd_by_share(self, share: FloatArray) -> FloatArray:
+        """Derivative of the sd, up to a factor: what a flat prior weighs on the axis of shares."""
+        most = self.widest / (self.widest + self.scale)
+        return np.asarray((1 - most * share) ** -2.0)
+
+    def error(self, sd: FloatArray) -> FloatArray:
+        """Standard error of the plain mean under a population's sd."""
+        return np.sqrt((sd**2 + self.noise) / self.points)
+
+    def mean(self, away: FloatArray, sd: FloatArray) -> FloatArray:
+        return np.asarray(self.centre + away * self.error(sd))
+
+
+def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range]) -> Grid:
+    """Weigh every cell (mean, sd) by the posterior at its middle."""
+    from scipy.special import ndtr
+
+    grid = Grid.over(within, (CELLS, CELLS))
+    away, share = grid.middles(0), grid.middles(1)
+    sd = frame.sd(share)
+    mean = frame.mean(away[:, None], sd)
+    log_mass = np.broadcast_to(np.log(frame.sd_by_share(share) * frame.error(sd)), mean.shape).copy()
+    for start in range(0, len(points), POINTS_AT_ONCE):
+        some = points[start : start + POINTS_AT_ONCE]
+        at = np.stack([one.edges for one in some])
+        density = np.stack([one.mass for one in some]) / np.diff(at)
+        # the mean density of a point's posterior under the population; exact for any sd, however narrow
+        below = ndtr((at - mean[..., None, None]) / sd[:, None, None])
+        likelihood = np.einsum("mspc,pc->msp", np.diff(below), density)
+        with np.errstate(divide="ignore"):
+            log_mass += np.log(likelihood).sum(axis=2)
+    return grid.weighed(log_mass)

@@ -1,0 +1,191 @@
+"""Posterior predictive check of the hierarchy (P2, section 4.2).
+
+A prediction for a protected word and a connection is a new distance: ``y ~ N(beta, sigma)``, over the
+posterior of both. The check says how many of the observed distances lie where the predicted ones do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from assay.statistics.bayes.cell_integrals import Floats
+from assay.statistics.bayes.hierarchy import ConnectionDraws, Posterior, checked_columns
+from assay.statistics.intervals.credible import IntervalEnds, hpdi
+
+HALF, MOST = 0.5, 0.89
+"""Masses of the intervals that P2 counts the data in."""
+
+GRID_POINTS = 81
+"""Points of a density: enough for a smooth line in a figure."""
+
+DENSITY_DRAWS = 100
+"""Draws a predicted density is averaged over: it is a line in a figure, and differs by less than its width."""
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Its multiples, modulo 1, fill the unit interval evenly (Weyl)."""
+
+
+@dataclass(frozen=True)
+class ConnectionCheck:
+    """How one connection's distances lie in their predictions.
+
+    Attributes
+    ----------
+    connection : str
+        Which.
+    rows : int
+        Distances that were checked.
+    share_50, share_89 : float
+        Shares of them in the 50 % and the 89 % highest-density interval of their own word's prediction.
+    observed, predicted : ndarray, shape (points,)
+        Densities at the check's `grid`, smoothed alike.
+    """
+
+    connection: str
+    rows: int
+    share_50: float
+    share_89: float
+    observed: Floats
+    predicted: Floats
+
+
+@dataclass(frozen=True)
+class PredictiveCheck:
+    """Posterior predictive check of a fit.
+
+    Attributes
+    ----------
+    share_50, share_89 : float
+        Over all rows. Far below .5 and .89 the model is too sure of itself; far above, not sure enough.
+    grid : ndarray, shape (points,)
+        Distances at which densities are given.
+    connections : tuple of ConnectionCheck
+        In the order of the posterior's.
+    """
+
+    share_50: float
+    share_89: float
+    grid: Floats
+    connections: tuple[ConnectionCheck, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Write the shares, and the densities as a figure needs them."""
+        return {
+            "share_50": self.share_50,
+            "share_89": self.share_89,
+            "grid": _rounded(self.grid),
+            "connections": [
+                {
+                    "connection": one.connection,
+                    "rows": one.rows,
+                    "share_50": one.share_50,
+                    "share_89": one.share_89,
+                    "observed": _rounded(one.observed),
+                    "predicted": _rounded(one.predicted),
+                }
+                for one in self.connections
+            ],
+        }
+
+
+def predictive_check(
+    posterior: Posterior, distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
+) -> PredictiveCheck:
+    """Hold distances against what the posterior predicts for their protected word and connection.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of these distances, or of others with the same words.
+    distance : array_like, shape (n,)
+        Cosine distances.
+    connection, protected : array_like of str, shape (n,)
+        Connection and protected word of each row.
+
+    Returns
+    -------
+    PredictiveCheck
+
+    Raises
+    ------
+    TooFewObservations
+        If there are no rows, or the posterior has no such connection or word.
+    EvidenceError
+        If a distance is not a finite number.
+    OutOfBounds
+        If a distance is outside [0, 2], or the columns differ in length.
+    """
+    rows = _by_cell(distance, connection, protected)
+    for name in rows:
+        posterior.part(name)  # raises where it was never fitted
+    y = np.concatenate([one for cells in rows.values() for one in cells.values()])
+    margin = 3 * max(_smoothing(posterior.part(name), cells) for name, cells in rows.items())
+    grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
+    checks = tuple(_check(posterior, name, rows[name], grid) for name in posterior.connections if name in rows)
+    return PredictiveCheck(
+        share_50=sum(one.share_50 * one.rows for one in checks) / y.size,
+        share_89=sum(one.share_89 * one.rows for one in checks) / y.size,
+        grid=grid,
+        connections=checks,
+    )
+
+
+def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> ConnectionCheck:
+    """Check one connection: its observed distances by protected word."""
+    part, y = posterior.part(name), np.concatenate(list(cells.values()))
+    drawn = {word: posterior.cell(name, word) for word in cells}
+    half, most = np.sum([_inside(drawn[word], part.sigma, one) for word, one in cells.items()], axis=0) / y.size
+    smoothing, every = _smoothing(part, cells), max(1, posterior.draws // DENSITY_DRAWS)
+    spread = np.hypot(part.sigma[::every], smoothing)
+    predicted = [_density(grid, drawn[word][::every], spread) * (one.size / y.size) for word, one in cells.items()]
+    return ConnectionCheck(
+        connection=name,
+        rows=y.size,
+        share_50=float(half),
+        share_89=float(most),
+        observed=_density(grid, y, np.full(y.size, smoothing)),
+        predicted=np.sum(predicted, axis=0),
+    )
+
+
+def _inside(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
+    """Count a word's distances in the intervals of its predictions: of mass `HALF`, and of mass `MOST`."""
+    # draws are independent, so an even sequence of quantiles serves as well as random ones, without their noise
+    predicted = beta + sigma * ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
+    half, most = (hpdi(predicted, mass) for mass in (HALF, MOST))
+    return _count_in(half, distances), _count_in(most, distances)
+
+
+def _count_in(limits: IntervalEnds, distances: Floats) -> int:
+    return int(np.count_nonzero((limits.low <= distances) & (distances <= limits.high)))
+
+
+def _smoothing(part: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
+    """Width of the kernel of both densities: Silverman's rule, with the residual for the spread."""
+    return float(0.9 * part.sigma.mean() * sum(one.size for one in cells.values()) ** -0.2)
+
+
+def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
+    """Average the densities of normals at every point of the grid; shape of `grid`."""
+    away = (grid[:, None] - centres) / spreads
+    return np.asarray((np.exp(-0.5 * away**2) / spreads).mean(axis=1) / math.sqrt(2 * math.pi), dtype=float)
+
+
+def _by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
+    """Sort rows by connection and protected word."""
+    rows: dict[str, dict[str, list[float]]] = {}
+    for y, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
+        rows.setdefault(name, {}).setdefault(word, []).append(y)
+    return {name: {word: np.array(listed) for word, listed in cells.items()} for name, cells in rows.items()}
+
+
+def _rounded(values: Floats) -> list[float]:
+    """Write a density for a figure; five digits are more than it shows."""
+    return [round(value, 5) for value in values.tolist()]

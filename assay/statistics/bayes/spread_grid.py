@@ -1,0 +1,172 @@
+"""Where the residual sigma and the spreads tau have mass, and draws from there.
+
+Connections that share one sigma are independent of each other given it, so their joint density is a
+row over sigma and, for each connection, a table of tau given sigma. The axes are logarithmic. They
+begin wider than any posterior and are narrowed to where the mass is, so that the same number of points
+resolves the flat posterior of four rows and the sharp one of a million.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.bayes.cell_integrals import Cells, Floats, Priors
+
+SIGMA_POINTS, TAU_POINTS = 81, 121
+"""Points of the final axes (METHODS section 6)."""
+
+LOOK_POINTS = 41
+"""Points of an axis while it is being narrowed."""
+
+NEGLIGIBLE = 14.0
+"""Density a factor of exp(14), a million, below the highest is left out."""
+
+LEAST, MOST = 1e-4, 4.0
+"""Spreads that are considered, in cosine distance: the most is twice the whole range."""
+
+MOST_LOOKS = 8
+"""How often axes are narrowed at most; two or three times are usual."""
+
+
+@dataclass(frozen=True)
+class LogAxis:
+    """Points in the middle of equal cells of a logarithm.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends, as logarithms.
+    points : int
+        How many cells.
+    """
+
+    low: float
+    high: float
+    points: int
+
+    @property
+    def step(self) -> float:
+        """Width of a cell, as a difference of logarithms."""
+        return (self.high - self.low) / self.points
+
+    @property
+    def values(self) -> Floats:
+        """The points themselves; shape (points,)."""
+        return np.asarray(np.exp(self.low + self.step * (np.arange(self.points) + 0.5)))
+
+    def narrowed(self, log_density: Floats) -> LogAxis:
+        """Keep what is not negligible, and one cell on either side."""
+        kept = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
+        first, last = max(int(kept[0]) - 1, 0), min(int(kept[-1]) + 2, self.points)
+        return LogAxis(self.low + self.step * first, self.low + self.step * last, self.points)
+
+    def within(self, cells: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+        """Draw a value anywhere in each of the given cells, so that draws are not tied to points."""
+        return np.exp(self.low + self.step * (cells + rng.random(cells.size)))
+
+
+@dataclass(frozen=True)
+class SpreadGrid:
+    """Density of sigma, and of each connection's tau given sigma.
+
+    Attributes
+    ----------
+    sigma : LogAxis
+        Points of sigma.
+    taus : tuple of LogAxis
+        Points of each connection's tau.
+    log_sigma : ndarray, shape (sigma points,)
+        Log density of log sigma with every tau integrated out, up to a constant.
+    log_tau : tuple of ndarray, shape (sigma points, tau points)
+        Log probability of each point of tau given sigma.
+    """
+
+    sigma: LogAxis
+    taus: tuple[LogAxis, ...]
+    log_sigma: Floats
+    log_tau: tuple[Floats, ...]
+
+    @classmethod
+    def around(cls, cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
+        """Find where the mass is, and tabulate it.
+
+        Parameters
+        ----------
+        cells : sequence of Cells
+            Connections that share one sigma; there is some variance in every one.
+        prior : Priors
+            What is believed beforehand.
+        """
+        sigma, taus = _widest_sigma(cells), (LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS),) * len(cells)
+        for _ in range(MOST_LOOKS):
+            before = (sigma, *taus)
+            sigma, *rest = cls._tabulated(sigma, taus, cells, prior).narrowed()
+            taus = tuple(rest)
+            if all(new.step > old.step / 2 for new, old in zip((sigma, *taus), before, strict=True)):
+                break
+        sigma = LogAxis(sigma.low, sigma.high, SIGMA_POINTS)
+        taus = tuple(LogAxis(axis.low, axis.high, TAU_POINTS) for axis in taus)
+        return cls._tabulated(sigma, taus, cells, prior)
+
+    @classmethod
+    def _tabulated(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
+        at = sigma.values
+        df, within = sum(one.df for one in cells), sum(one.within for one in cells)
+        # one log sigma less: the density is over its logarithm
+        log_sigma = (1 - df) * np.log(at) - within / (2 * at**2) - prior.residual_rate * at
+        log_tau = []
+        for axis, one in zip(taus, cells, strict=True):
+            tau = axis.values
+            table = one.log_evidence(at, tau, prior) + (np.log(tau) - prior.spread_rate * tau)
+            total = _log_sum(table) + math.log(axis.step)
+            log_sigma = log_sigma + total
+            log_tau.append(table - (total - math.log(axis.step))[:, None])
+        return cls(sigma, taus, log_sigma, tuple(log_tau))
+
+    def narrowed(self) -> list[LogAxis]:
+        """Narrow every axis, sigma's first, to where its density at the best of the other is not negligible."""
+        taus = (
+            axis.narrowed((self.log_sigma[:, None] + table).max(axis=0))
+            for axis, table in zip(self.taus, self.log_tau, strict=True)
+        )
+        return [self.sigma.narrowed(self.log_sigma), *taus]
+
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
+        """Draw sigma, and each connection's tau given it; all of shape (draws,)."""
+        first = np.zeros(draws, dtype=np.int64)
+        at = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first, rng)
+        taus = [
+            axis.within(_draw_points(table, at, rng), rng) for axis, table in zip(self.taus, self.log_tau, strict=True)
+        ]
+        return self.sigma.within(at, rng), taus
+
+
+def _widest_sigma(cells: Sequence[Cells]) -> LogAxis:
+    """Bound sigma generously: below, its likelihood alone is negligible; where no word has two rows, nothing is."""
+    df, within = sum(one.df for one in cells), sum(one.within for one in cells)
+    if df == 0:
+        return LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS)
+    # within / (2 sigma^2) is 800 at sd * sqrt(df) / 40
+    least = math.sqrt(within / df) * min(math.sqrt(df) / 40, 0.05)
+    return LogAxis(math.log(least), math.log(MOST), LOOK_POINTS)
+
+
+def _log_sum(table: Floats) -> Floats:
+    """Sum a table of logarithms over its columns; shape (rows,)."""
+    most = table.max(axis=1)
+    return np.asarray(most + np.log(np.exp(table - most[:, None]).sum(axis=1)), dtype=float)
+
+
+def _draw_points(log_weights: Floats, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a column for each given row of a table, with its weights; shape of `row`."""
+    running = np.cumsum(np.exp(log_weights), axis=1)
+    running /= running[:, -1:]
+    # row r of the table runs from r to r + 1: one search serves all
+    flat = (running + np.arange(len(running))[:, None]).ravel()
+    columns = log_weights.shape[1]
+    return np.asarray(np.minimum(np.searchsorted(flat, row + rng.random(row.size)) - row * columns, columns - 1))

@@ -1,0 +1,301 @@
+"""A logit that stands in for a service, so that its rare answers can be looked for without asking it.
+
+A few hundred replies are enough for a ridge logit in the inputs' vectors. It is cheap: vectors are drawn from
+its posterior, or a pool of inputs is picked from by it. The service is then asked about what was drawn, and
+the ratio of its probability to the surrogate's corrects what the surrogate got wrong (METHODS section 5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit, logsumexp
+
+from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
+from assay.statistics.embeddings.vector_sets import as_vectors
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+STEPS = 1000
+"""Steps of the fit at most; some tens are needed."""
+
+FLAT = 1e-8
+"""Gradient, for each reply, that counts as none."""
+
+DEFENCE = 0.1
+"""Share of a pool's picks that ignore the surrogate, so that no weight exceeds ten times the mean."""
+
+NEGLIGIBLE = 1e-10
+"""Spread along a direction, over the largest, that counts as none."""
+
+GRID = np.linspace(-9.0, 9.0, 4001)
+"""Places around the mode of the posterior along the slope, in standard deviations of the prior.
+
+The posterior falls off at least as fast as the prior on both sides of its mode, so that nothing lies outside.
+"""
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """``P(yes | s) = 1 / (1 + exp(-(constant + weights . s)))``.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (dims,)
+        Log odds for each unit of the input's vector.
+    constant : float
+        Log odds at the origin.
+    """
+
+    weights: Floats
+    constant: float
+
+    def score(self, vectors: Floats) -> Floats:
+        """Log odds of yes; shape (n,)."""
+        return np.asarray(vectors @ self.weights + self.constant)
+
+    def probability(self, vectors: Floats) -> Floats:
+        """Probability of yes, of each row; shape (n,)."""
+        return np.asarray(expit(self.score(vectors)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it down."""
+        return {"weights": self.weights.tolist(), "constant": self.constant}
+
+
+@dataclass(frozen=True)
+class NormalPrior:
+    """A normal distribution of input vectors.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (dims,)
+        Their mean.
+    factor : ndarray, shape (dims, rank)
+        A vector is ``mean + factor @ z`` with z standard normal. Directions without spread have no column.
+    """
+
+    mean: Floats
+    factor: Floats
+
+    @classmethod
+    def of(cls, vectors: ArrayLike) -> NormalPrior:
+        """Fit one to inputs: their mean and their covariance.
+
+        Raises
+        ------
+        TooFewObservations, OutOfBounds, EvidenceError
+            If there are fewer than two vectors, or they are no vectors.
+        ZeroVariance
+            If all are the same.
+        """
+        matrix = as_vectors(vectors, "the inputs", least=2)
+        mean = matrix.mean(axis=0)
+        _, spread, axes = np.linalg.svd(matrix - mean, full_matrices=False)
+        kept = spread > NEGLIGIBLE * max(spread[0], np.abs(mean).max(initial=0.0))
+        if not kept.any():
+            raise ZeroVariance(f"all {len(matrix)} inputs are the same vector; a prior needs inputs that differ")
+        return cls(mean, axes[kept].T * (spread[kept] / np.sqrt(len(matrix) - 1)))
+
+    @property
+    def rank(self) -> int:
+        """Directions that it has spread in."""
+        return int(self.factor.shape[1])
+
+    def place(self, standard: Floats) -> Floats:
+        """Turn standard normal coordinates, shape (..., rank), into vectors."""
+        return np.asarray(standard @ self.factor.T + self.mean)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """Draw vectors; shape (count, dims)."""
+        return self.place(rng.standard_normal((count, self.rank)))
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Inputs picked from a pool.
+
+    Attributes
+    ----------
+    which : ndarray of int, shape (n,)
+        Their places in the pool; an input may be picked more than once.
+    density : ndarray, shape (n,)
+        How much likelier each was to be picked than by chance: what `importance.weigh` calls `proposed`.
+    """
+
+    which: Whole
+    density: Floats
+
+
+def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 1.0) -> Surrogate:
+    """Fit the logit to a service's probabilities.
+
+    Parameters
+    ----------
+    vectors : array_like, shape (n, dims)
+        Inputs; two at least.
+    probability : array_like, shape (n,)
+        What the service said of each, in [0, 1]; hard labels are 0 and 1.
+    ridge : float
+        Weight, positive, of the squared weights: of ``ridge / 2 |w|**2`` with every dimension scaled to
+        have sd 1. The constant goes free, but for as much as bounds it.
+
+    Returns
+    -------
+    Surrogate
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than two inputs.
+    OutOfBounds
+        If there are not as many probabilities, one is outside [0, 1], or the ridge is not positive.
+    EvidenceError
+        If a number is not finite, or the fit does not settle.
+    ZeroVariance
+        If every probability is 0 or every one is 1: such replies do not say where the answer changes.
+    """
+    inputs = as_vectors(vectors, "the inputs", least=2)
+    said = _probabilities(probability, len(inputs))
+    if not 0 < ridge < np.inf:
+        raise OutOfBounds(f"the ridge is a positive number, not {ridge}", "ridge")
+    mean, sd = inputs.mean(axis=0), inputs.std(axis=0)
+    sd = np.where(sd > NEGLIGIBLE * np.maximum(1.0, np.abs(mean)), sd, np.inf)  # a dimension that is constant
+    fitted = _fit((inputs - mean) / sd, said, ridge)
+    weights = fitted[:-1] / sd
+    return Surrogate(weights, float(fitted[-1] - weights @ mean))
+
+
+def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: np.random.Generator) -> Floats:
+    """Draw independent vectors from the posterior: the prior times the surrogate's probability of yes.
+
+    Parameters
+    ----------
+    surrogate, prior
+        The probability of yes, and the distribution of the vectors.
+    count : int
+        Number of vectors.
+    rng : Generator
+        Source of all random numbers.
+
+    Returns
+    -------
+    ndarray, shape (count, dims)
+        Ask the service about (some of) them and weigh them with ``importance.weigh(its probabilities,
+        surrogate.probability(vectors))``.
+
+    Notes
+    -----
+    In the prior's standard normal coordinates the logit changes along one direction only. Along that slope a vector
+    is drawn by the inverse of the distribution function on a grid; across it the posterior is the prior.
+    """
+    slope, places, log_density = _along_slope(surrogate, prior)
+    unit = slope / (np.linalg.norm(slope) or 1.0)
+    density = np.exp(log_density - log_density.max())
+    cumulative = np.append(0.0, np.cumsum(density[1:] + density[:-1]))
+    along = np.interp(cumulative[-1] * rng.random(count), cumulative, places)
+    standard = rng.standard_normal((count, prior.rank))
+    return prior.place(standard + np.outer(along - standard @ unit, unit))
+
+
+def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
+    """Return the logarithm of the surrogate's probability of yes, averaged over the prior."""
+    _, _, log_density = _along_slope(surrogate, prior)
+    return float(logsumexp(log_density) + np.log((GRID[1] - GRID[0]) / np.sqrt(2 * np.pi)))
+
+
+def pick(surrogate: Surrogate, pool: ArrayLike, count: int, rng: np.random.Generator) -> Picked:
+    """Pick inputs from a pool, such as generated texts, those that the surrogate expects a yes of the likelier.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+        What the service is expected to say.
+    pool : array_like, shape (n, dims)
+        Vectors of the inputs, drawn from the prior.
+    count : int
+        How many to pick, with replacement: the service is asked once about each that is picked.
+    rng : Generator
+        Picks.
+
+    Returns
+    -------
+    Picked
+        A tenth of the picks ignore the surrogate (`DEFENCE`), so that what it overlooks is not lost.
+
+    Raises
+    ------
+    TooFewObservations, OutOfBounds, EvidenceError
+        If the pool holds no vectors, or nothing is to be picked.
+    """
+    vectors = as_vectors(pool, "the pool", dims=surrogate.weights.size)
+    if count < 1:
+        raise OutOfBounds(f"at least one input is to be picked, not {count}", "count")
+    log_expected = log_expit(surrogate.score(vectors))
+    expected = np.exp(log_expected - log_expected.max())
+    density = (1 - DEFENCE) * expected / expected.mean() + DEFENCE
+    which = rng.choice(len(vectors), count, p=density / density.sum())
+    return Picked(which, density[which])
+
+
+def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
+    """Return the slope in the prior's coordinates, places along it, and the posterior's log density there."""
+    # heavy inside: only who draws pays for it
+    from scipy.optimize import brentq
+
+    slope = np.asarray(surrogate.weights @ prior.factor)
+    steepness = float(np.linalg.norm(slope))
+    constant = float(surrogate.weights @ prior.mean + surrogate.constant)
+    # the mode is where the pull of the logit equals that of the prior
+    mode = brentq(lambda at: at - steepness * expit(-(steepness * at + constant)), 0.0, steepness, maxiter=1000)
+    places = mode + GRID
+    return slope, places, log_expit(steepness * places + constant) - places**2 / 2
+
+
+def _probabilities(probability: ArrayLike, count: int) -> Floats:
+    said = np.asarray(probability, dtype=float)
+    if said.shape != (count,):
+        raise OutOfBounds(f"{count} probabilities are needed, one for each input, not {said.shape}", "probability")
+    if not np.isfinite(said).all():
+        raise EvidenceError(f"{int((~np.isfinite(said)).sum())} of {count} probabilities are not finite numbers")
+    if said.min() < 0 or said.max() > 1:
+        raise OutOfBounds(f"probabilities lie in [0, 1], not from {said.min():g} to {said.max():g}", "probability")
+    if (said == 0).all() or (said == 1).all():
+        raise ZeroVariance(
+            f"every one of {count} replies has the probability {said[0]:g}; a surrogate needs replies that differ"
+        )
+    return said
+
+
+def _fit(inputs: Floats, said: Floats, ridge: float) -> Floats:
+    """Minimise the penalised cross-entropy; weights, then the constant."""
+    # heavy inside: only who fits pays for it
+    from scipy.optimize import minimize
+
+    design = np.column_stack([inputs, np.ones(len(inputs))])
+    # the constant is bounded where answers are all of one kind but for rounding
+    penalty = np.append(np.full(inputs.shape[1], ridge), 1e-6)
+
+    def cost(parameters: Floats) -> tuple[float, Floats]:
+        score = design @ parameters
+        misfit = -(log_expit(score) - (1 - said) * score).sum()
+        gradient = design.T @ (expit(score) - said) + penalty * parameters
+        return float(misfit + penalty @ parameters**2 / 2), gradient
+
+    start = np.zeros(design.shape[1])
+    share = np.clip(said.mean(), 1e-9, 1 - 1e-9)
+    start[-1] = np.log(share / (1 - share))
+    found = minimize(
+        cost,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": STEPS, "gtol": FLAT * len(said), "ftol": 0.0, "maxcor": 30},
+    )
+    if np.abs(found.jac).max() > 1e3 * FLAT * len(said):
+        raise EvidenceError(f"the surrogate did not settle in {found.nit} steps; are the inputs on one scale?")
+    return np.asarray(found.x, dtype=float)

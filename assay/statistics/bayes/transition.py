@@ -1,0 +1,165 @@
+"""Posterior of a transition matrix and of the two effects it has (METHODS section 2).
+
+A *row* is what went in, an *output* what came out; the last output may be a residual that names
+no value of the attribute. ``T[a]`` given the counts ``K[a]`` is ``Dirichlet(prior + K[a])``, rows
+independent of each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import BadDistribution, OutOfBounds
+from assay.statistics.hypothesis_tests.distribution import pad_to
+
+
+@dataclass(frozen=True)
+class StepEffects:
+    """Draws of the effects of the two steps, in total variation.
+
+    Attributes
+    ----------
+    step_1, step_2 : ndarray, shape (draws,)
+        Worst effect over the unbiased blocks, and over the biased ones; in [0, 1].
+    """
+
+    step_1: NDArray[np.float64]
+    step_2: NDArray[np.float64]
+
+
+def draw_transitions(
+    counts: ArrayLike, rng: np.random.Generator, draws: int = 20_000, prior: float | None = None
+) -> NDArray[np.float64]:
+    """Draw transition matrices from their posterior.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (rows, outputs)
+        How often each row was answered by each output. A row of zeros is drawn from the prior.
+    rng : Generator
+        Source of the draws.
+    draws : int
+        How many matrices.
+    prior : float, optional
+        Dirichlet weight of each output. ``1 / outputs`` if left out: the prior of a row then
+        weighs as much as one observation, however many outputs there are.
+
+    Returns
+    -------
+    ndarray, shape (draws, rows, outputs)
+        Each row of each matrix sums to one.
+
+    Raises
+    ------
+    OutOfBounds
+        If a count is negative or the prior is not positive.
+    """
+    seen = np.asarray(counts, dtype=float)
+    if seen.ndim != 2 or seen.size == 0 or not np.isfinite(seen).all() or (seen < 0).any():
+        raise OutOfBounds(f"a table (rows, outputs) of non-negative counts is needed, not {seen.tolist()}")
+    weight = 1.0 / seen.shape[1] if prior is None else prior
+    if not weight > 0:
+        raise OutOfBounds(f"the prior weight of an output must be positive, not {weight}")
+    return np.stack([rng.dirichlet(row, draws) for row in seen + weight], axis=1)
+
+
+def outputs_under(transitions: NDArray[np.float64], shares: ArrayLike) -> NDArray[np.float64]:
+    """Distribution of the outputs when the rows are shown in given shares.
+
+    Parameters
+    ----------
+    transitions : ndarray, shape (draws, rows, outputs)
+        Transition matrices.
+    shares : array_like, shape (blocks, rows)
+        Share of each row in each block.
+
+    Returns
+    -------
+    ndarray, shape (draws, blocks, outputs)
+        ``o_s = sum_a s_a T[a]``.
+
+    Raises
+    ------
+    BadDistribution
+        If there is no block, or the blocks do not have one share for each row.
+    """
+    blocks = np.atleast_2d(np.asarray(shares, dtype=float))
+    rows = transitions.shape[1]
+    if blocks.size == 0 or blocks.ndim != 2 or blocks.shape[1] != rows:
+        raise BadDistribution(
+            f"one or more blocks with a share for each of {rows} rows are needed, not {blocks.tolist()}"
+        )
+    return np.asarray(blocks @ transitions, dtype=float)
+
+
+def step_effects(
+    transitions: NDArray[np.float64], unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
+) -> StepEffects:
+    """Draw how far outputs are from unbiased, on unbiased input and on biased input.
+
+    The effect of a block is the total variation between its outputs and the *nearest* declared
+    unbiased distribution; a step's effect is that of its worst block. The residual output is a
+    loss: no declared distribution holds any of it.
+
+    Parameters
+    ----------
+    transitions : ndarray, shape (draws, rows, outputs)
+        From `draw_transitions`.
+    unbiased, biased : array_like, shape (blocks, rows)
+        Declared distributions of the blocks of each step.
+    targets : array_like, shape (m, values), optional
+        Distributions an unbiased output may have. The unbiased blocks themselves if left out:
+        what went in unbiased should come out as it was.
+
+    Returns
+    -------
+    StepEffects
+    """
+    outputs = transitions.shape[2]
+    fair = pad_to(unbiased if targets is None else targets, outputs)
+    return StepEffects(
+        _worst_block(outputs_under(transitions, unbiased), fair),
+        _worst_block(outputs_under(transitions, biased), fair),
+    )
+
+
+def neutral_effects(
+    transitions: NDArray[np.float64], unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
+) -> StepEffects:
+    """Draw the effects where the residual output is harmless: it names no value at all.
+
+    With ``p`` the shares of the values and ``g = sum(p)`` the share of outputs that name one, the
+    effect against an unbiased ``u`` is half the L1 distance between ``p`` and ``g u``: total
+    variation among the outputs that name a value, times their share. A service that always stays
+    neutral has no effect.
+
+    Parameters
+    ----------
+    transitions : ndarray, shape (draws, rows, values + 1)
+        From `draw_transitions`; the last output is the neutral one.
+    unbiased, biased, targets
+        As for `step_effects`; targets are distributions over the values.
+
+    Returns
+    -------
+    StepEffects
+    """
+    fair = pad_to(unbiased if targets is None else targets, transitions.shape[2] - 1)
+    named = transitions[:, :, :-1]
+    return StepEffects(
+        _worst_block(outputs_under(named, unbiased), fair, rescaled=True),
+        _worst_block(outputs_under(named, biased), fair, rescaled=True),
+    )
+
+
+def _worst_block(
+    outputs: NDArray[np.float64], targets: NDArray[np.float64], *, rescaled: bool = False
+) -> NDArray[np.float64]:
+    """Half the L1 distance to the nearest target (m, k), for the worst block; shape (draws,)."""
+    mass = outputs.sum(axis=2, keepdims=True) if rescaled else 1.0
+    # one target at a time keeps the largest array at (draws, blocks, k)
+    distances = [0.5 * np.abs(outputs - mass * target).sum(axis=2) for target in targets]
+    return np.asarray(np.minimum.reduce(distances).max(axis=1), dtype=float)

@@ -1,0 +1,151 @@
+"""Relative negative sentiment bias (RNSB): whether a sentiment classifier thinks worse of some groups.
+
+A logistic regression learns positive from negative words; what it makes of each protected word is its
+negative sentiment. If those probabilities are unequal, their distribution diverges from the uniform one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, rel_entr
+
+from assay.errors import EvidenceError, OutOfBounds
+from assay.statistics.embeddings.vector_sets import as_vectors
+
+FloatArray = NDArray[np.float64]
+
+Constant = Literal["penalised", "free"]
+"""What becomes of the classifier's constant.
+
+``"penalised"``: it is one more weight, as in LIBLINEAR, scikit-learn's default when RNSB was published and
+wefe's still. ``"free"``: it may take any value, as in scikit-learn's default (lbfgs) today. On the WEAT lists
+the divergence is a tenth to seven tenths larger with the latter.
+"""
+
+STEPS = 100
+"""Newton steps, of which about six are needed."""
+
+FLAT = 1e-9
+"""Gradient, per unit of the data's own scale, that counts as none."""
+
+HALVINGS = 60
+"""Times a step is halved at most."""
+
+ROUNDING = 1e-12
+"""Relative rise of the cost that is rounding."""
+
+
+@dataclass(frozen=True)
+class NegativeSentiment:
+    """RNSB.
+
+    Attributes
+    ----------
+    value : float
+        Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform
+        distribution; 0 if all targets are thought of alike (even if equally badly).
+    probabilities : tuple of float
+        Probability that each target is negative, in their order.
+    """
+
+    value: float
+    probabilities: tuple[float, ...]
+
+
+def negative_sentiment_bias(
+    positive: ArrayLike,
+    negative: ArrayLike,
+    targets: ArrayLike,
+    *,
+    strength: float = 1.0,
+    constant: Constant = "penalised",
+) -> NegativeSentiment:
+    """Fit the classifier to sentiment words and compare what it makes of the targets.
+
+    Parameters
+    ----------
+    positive, negative : array_like, shape (words, dims)
+        Vectors of words of known sentiment.
+    targets : array_like, shape (words, dims)
+        Vectors of the protected words of all groups; at least two.
+    strength : float
+        Weight C of the data against the penalty in ``(|w|**2 + b**2) / 2 + C sum log(1 + exp(-y (w x + b)))``,
+        with y = 1 for negative words and -1 for positive ones.
+    constant : {"penalised", "free"}
+        Whether ``b**2`` is in the penalty.
+
+    Returns
+    -------
+    NegativeSentiment
+
+    Raises
+    ------
+    TooFewObservations
+        If a sentiment has no word, or there are fewer than two targets.
+    OutOfBounds
+        If `strength` is not positive, or the vectors not of one length.
+    EvidenceError
+        If a number is not finite, the fit does not settle, or no target can be negative at all.
+
+    References
+    ----------
+    .. [1] Sweeney & Najafian (2019), "A transparent framework for evaluating unintended demographic bias in
+       word embeddings", ACL.
+    """
+    if not 0 < strength < np.inf:
+        raise OutOfBounds(f"the weight of the data is a positive number, not {strength}", "strength")
+    good = as_vectors(positive, "the positive words")
+    bad = as_vectors(negative, "the negative words", dims=good.shape[1])
+    judged = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
+    words, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
+    # the weights lie in the span of the words: a problem of at most as many unknowns as there are words
+    span = np.linalg.svd(words, full_matrices=False)[2]
+    penalty = np.append(np.ones(len(span)), 1.0 if constant == "penalised" else 0.0)
+    weights = _fit_logistic(_with_constant(words @ span.T), is_negative, strength, penalty)
+    probability = expit(_with_constant(judged @ span.T) @ weights)
+    if probability.sum() <= 0:
+        raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")
+    shares = probability / probability.sum()
+    divergence = float(rel_entr(shares, 1 / shares.size).sum())
+    return NegativeSentiment(max(0.0, divergence), tuple(probability.tolist()))
+
+
+def _fit_logistic(design: FloatArray, labels: FloatArray, strength: float, penalty: FloatArray) -> FloatArray:
+    """Maximise the penalised likelihood by Newton's method, one coefficient for each column."""
+    flat = FLAT * max(1.0, strength * float(np.abs(design).sum(axis=0).max()))
+    weights = np.zeros(design.shape[1])
+    for _ in range(STEPS):
+        fitted = expit(design @ weights)
+        gradient = penalty * weights + strength * design.T @ (fitted - labels)
+        if np.abs(gradient).max() <= flat:
+            return weights
+        curvature = np.diag(penalty) + strength * (design.T * (fitted * (1 - fitted))) @ design
+        step = np.asarray(np.linalg.solve(curvature, gradient), dtype=float)
+        weights = _descend(design, labels, strength, penalty, weights, step)
+    raise EvidenceError(f"the sentiment classifier did not settle in {STEPS} steps; are the vectors on one scale?")
+
+
+def _descend(
+    design: FloatArray, labels: FloatArray, strength: float, penalty: FloatArray, start: FloatArray, step: FloatArray
+) -> FloatArray:
+    """Take the Newton step, halved until it does not climb: far from the minimum a whole one can."""
+
+    def cost(weights: FloatArray) -> float:
+        score = design @ weights
+        misfit = float((np.logaddexp(0.0, score) - labels * score).sum())
+        return float(penalty @ weights**2) / 2 + strength * misfit
+
+    ceiling = cost(start) * (1 + ROUNDING)
+    for _ in range(HALVINGS):
+        if cost(start - step) <= ceiling:
+            break
+        step = step / 2
+    return start - step
+
+
+def _with_constant(rows: FloatArray) -> FloatArray:
+    return np.column_stack([rows, np.ones(len(rows))])

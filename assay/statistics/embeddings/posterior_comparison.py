@@ -1,0 +1,123 @@
+"""One list of words in two embeddings, such as before and after debiasing (P2, section 5.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.errors import TooFewObservations
+from assay.statistics.bayes.cell_integrals import Floats
+from assay.statistics.bayes.hierarchy import Posterior
+from assay.statistics.intervals.credible import IntervalEnds, hpdi
+
+MASS = 0.89
+"""Mass of the intervals P2 prints."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed in one number: after less before.
+
+    Attributes
+    ----------
+    name : str
+        What it is the mean distance of.
+    mean : float
+        Mean of the differences, in cosine distance.
+    hpdi : IntervalEnds
+        Highest-density interval of them.
+    p_after_greater : float
+        Probability that the number grew.
+    """
+
+    name: str
+    mean: float
+    hpdi: IntervalEnds
+    p_after_greater: float
+
+    @classmethod
+    def of(cls, name: str, before: Floats, after: Floats, mass: float) -> Difference:
+        """Sum up draws of both; shape (draws,)."""
+        change = after - before
+        return cls(name, float(change.mean()), hpdi(change, mass), float((change > 0).mean()))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One list of words in two embeddings, such as before and after debiasing.
+
+    Attributes
+    ----------
+    mass : float
+        Of the intervals.
+    connections : tuple of Difference
+        Mean distance of each connection that both have.
+    effect : Difference or None
+        Of ``different`` less ``associated``: below zero, stereotypes are followed less than before. ``None``
+        where one of the two lacks a connection.
+    words : tuple of Difference
+        The same effect for each protected word that has both connections in both embeddings.
+    """
+
+    mass: float
+    connections: tuple[Difference, ...]
+    effect: Difference | None
+    words: tuple[Difference, ...]
+
+
+def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Comparison:
+    """Compare one list of words in two embeddings by differences of draws.
+
+    Parameters
+    ----------
+    before, after : Posterior
+        Of the two embeddings; the same words in both, or the difference is also one of words.
+    mass : float
+        Of the intervals, in (0, 1).
+
+    Returns
+    -------
+    Comparison
+        Over as many draws as the shorter of the two has.
+
+    Raises
+    ------
+    TooFewObservations
+        If the two have no connection in common.
+
+    Notes
+    -----
+    The draws of `after` are shifted by half their number before they are paired. Draws within a posterior
+    are independent, so no pairing is better than another; but two fits with the same seed use the same
+    random numbers, and pairing like with like would make their difference look surer than it is.
+    """
+    draws = min(before.draws, after.draws)
+    shared = [name for name in before.connections if name in after.connections]
+    if not shared:
+        raise TooFewObservations(
+            f"nothing can be compared: there are distances to {', '.join(before.connections)} before, "
+            f"and to {', '.join(after.connections)} after"
+        )
+
+    def change(name: str, first: Floats, second: Floats) -> Difference:
+        return Difference.of(name, first[:draws], np.roll(second, second.size // 2)[:draws], mass)
+
+    words = [word for word in _words_with_effect(before) if word in _words_with_effect(after)]
+    return Comparison(
+        mass=mass,
+        connections=tuple(change(name, before.mean(name), after.mean(name)) for name in shared),
+        effect=change("effect", _effect(before), _effect(after)) if {"associated", "different"} <= {*shared} else None,
+        words=tuple(change(word, _effect(before, word), _effect(after, word)) for word in words),
+    )
+
+
+def _effect(posterior: Posterior, word: str | None = None) -> Floats:
+    """Draw ``different`` less ``associated``: of all words, or of one."""
+    if word is None:
+        return posterior.mean("different") - posterior.mean("associated")
+    return posterior.cell("different", word) - posterior.cell("associated", word)
+
+
+def _words_with_effect(posterior: Posterior) -> list[str]:
+    return [word for word in posterior.words("associated") if posterior.has("different", word)]

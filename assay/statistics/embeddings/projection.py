@@ -1,0 +1,89 @@
+"""Vectors in few dimensions: principal components, for a figure of what a posterior looks like (P1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import OutOfBounds, ZeroVariance
+from assay.statistics.embeddings.vector_sets import as_vectors
+
+Floats = NDArray[np.float64]
+
+AS_FAR = 1e-6
+"""Numbers this close to one another, relative to their size, are equally far from zero."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Directions in which vectors differ most.
+
+    Attributes
+    ----------
+    centre : ndarray, shape (dims,)
+        Their mean.
+    axes : ndarray, shape (components, dims)
+        Of length one, at right angles, that with the largest variance first. The sign is fixed: the number
+        furthest from zero is positive (the first of them).
+    explained : ndarray, shape (components,)
+        Share of the variance along each, in [0, 1].
+    """
+
+    centre: Floats
+    axes: Floats
+    explained: Floats
+
+    def of(self, vectors: ArrayLike) -> Floats:
+        """Give the coordinates of vectors, of these or of others; shape (n, components).
+
+        Raises
+        ------
+        OutOfBounds, TooFewObservations, EvidenceError
+            If they are no vectors of this length.
+        """
+        matrix = as_vectors(vectors, "the projected vectors", dims=self.centre.size)
+        return np.asarray((matrix - self.centre) @ self.axes.T)
+
+
+def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
+    """Find the directions of largest variance.
+
+    Parameters
+    ----------
+    vectors : array_like, shape (n, dims)
+        Two at least.
+    components : int
+        How many; at most as many as dimensions, and less than vectors.
+
+    Returns
+    -------
+    Projection
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than two vectors.
+    OutOfBounds
+        If there are not so many components.
+    EvidenceError
+        If a number is not finite.
+    ZeroVariance
+        If all vectors are the same.
+    """
+    matrix = as_vectors(vectors, "the vectors", least=2)
+    most = min(len(matrix) - 1, matrix.shape[1])
+    if not 1 <= components <= most:
+        raise OutOfBounds(f"vectors of this shape have 1 to {most} components, not {components}", "components")
+    centre = matrix.mean(axis=0)
+    if (matrix == matrix[0]).all():
+        raise ZeroVariance(f"all {len(matrix)} vectors are the same; there is no direction in which they differ")
+    _, spread, axes = np.linalg.svd(matrix - centre, full_matrices=False)
+    kept = axes[:components]
+    sizes = np.abs(kept)
+    # words that exclude each other are equally far on either side, but for what a machine's arithmetic makes of it
+    first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+    furthest = np.take_along_axis(kept, first[:, None], axis=1)
+    explained = spread[:components] ** 2 / (spread**2).sum()
+    return Projection(centre, kept * np.where(furthest < 0, -1.0, 1.0), explained)

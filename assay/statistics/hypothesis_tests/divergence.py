@@ -1,0 +1,251 @@
+"""Divergences between distributions, with the threshold that chance alone would exceed.
+
+All logarithms are natural. A divergence is never zero on a finite sample, so it is compared with
+what samples from the specification itself would give (a parametric bootstrap).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr
+
+from assay.errors import OutOfBounds
+from assay.model import Letter
+from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
+from assay.statistics.hypothesis_tests.two_steps import check_blocks, two_step_letter
+
+Measure = Literal["kl", "js"]
+
+TIE_SLACK = 1e-12
+"""Mirrored counts have the same divergence up to rounding, and must not exceed each other."""
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A divergence in nats, or the reason why it has no finite value."""
+
+    value: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class DivergenceTest:
+    """An observed divergence beside its bootstrap threshold, both in nats.
+
+    Attributes
+    ----------
+    measure : str
+        ``"kl"`` or ``"js"``.
+    value : float or None
+        ``None`` where it is infinite; `reason` then says why, and `biased` is true.
+    threshold : float
+        What a share `alpha` of the samples from the specification would exceed, at most.
+    biased : bool
+        Whether the value exceeds the threshold.
+    reason : str or None
+        Why there is no value.
+    """
+
+    measure: Measure
+    value: float | None
+    threshold: float
+    biased: bool
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class DivergenceVerdict:
+    """What a divergence with a threshold says of a service.
+
+    Attributes
+    ----------
+    letter : Letter
+        BS if step 1 is biased, else DSBS if step 2 is, else UCS.
+    step_1_biased, step_2_biased : bool
+        Whether an unbiased (a biased) block's output exceeds the threshold against every declared
+        unbiased distribution.
+    tests : mapping
+        Block name -> unbiased specification's name -> test.
+    """
+
+    letter: Letter
+    step_1_biased: bool
+    step_2_biased: bool
+    tests: Mapping[str, Mapping[str, DivergenceTest]]
+
+
+def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
+    """Kullback-Leibler divergence ``D(p || q) = sum p log(p / q)``, in nats.
+
+    ``0 log 0`` is 0. Where p has mass and q has none it is infinite: no value, and the reason.
+
+    Parameters
+    ----------
+    p, q : array_like, shape (k,)
+        Distributions over the same cells, as shares or counts.
+
+    Raises
+    ------
+    BadDistribution
+        If either is no distribution, or they have different cells.
+    """
+    first, second = _pair(p, q)
+    outside = float(first[second == 0].sum())
+    if outside > 0:
+        return Divergence(None, f"a share of {outside:.3g} lies where the reference has none")
+    return Divergence(float(_kl(first, second)))
+
+
+def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
+    """Jensen-Shannon divergence, symmetric and within [0, log 2] nats.
+
+    The mean of ``D(p || m)`` and ``D(q || m)`` with ``m = (p + q) / 2``; it always exists. Its
+    square root is a metric.
+
+    Parameters
+    ----------
+    p, q : array_like, shape (k,)
+        As for `kl_divergence`, with the same errors.
+    """
+    first, second = _pair(p, q)
+    return float(_js(first, second))
+
+
+def bootstrap_threshold(
+    shares: ArrayLike, n: int, measure: Measure, alpha: float, rng: np.random.Generator, draws: int = 2_000
+) -> float:
+    """Divergence that samples from the specification exceed with probability at most `alpha`.
+
+    Parameters
+    ----------
+    shares : array_like, shape (k,)
+        Specification.
+    n : int
+        Size of each sample, positive.
+    measure : {"kl", "js"}
+        Divergence of a sample's shares from the specification.
+    alpha : float
+        In (0, 1).
+    rng : Generator
+        Source of the samples.
+    draws : int
+        Number of samples.
+
+    Returns
+    -------
+    float
+        In nats: the smallest sampled divergence that is exceeded by at most `alpha` of them.
+
+    Raises
+    ------
+    OutOfBounds
+        If `alpha` or `n` is out of its range.
+    BadDistribution
+        If the shares are no distribution.
+    """
+    if not 0 < alpha < 1 or n < 1 or draws < 1:
+        raise OutOfBounds(f"alpha must lie in (0, 1), n and draws be positive, not {alpha}, {n} and {draws}")
+    specified = as_shares(shares)
+    specified = specified[specified > 0]  # samples never fall elsewhere
+    sampled = rng.multinomial(n, specified, draws) / n
+    return float(np.quantile(_MEASURES[measure](sampled, specified), 1 - alpha, method="higher"))
+
+
+def divergence_test(
+    counts: ArrayLike, shares: ArrayLike, measure: Measure, alpha: float, rng: np.random.Generator
+) -> DivergenceTest:
+    """Test whether counts are further from a specification than chance would have them.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k,)
+        Observed counts.
+    shares : array_like, shape (k,)
+        Specification.
+    measure, alpha, rng
+        As for `bootstrap_threshold`, with the same errors.
+
+    Returns
+    -------
+    DivergenceTest
+
+    Raises
+    ------
+    TooFewObservations
+        If nothing was observed.
+    """
+    observed = as_counts(counts)
+    threshold = bootstrap_threshold(shares, int(observed.sum()), measure, alpha, rng)
+    found = kl_divergence(observed, shares) if measure == "kl" else Divergence(jensen_shannon(observed, shares))
+    biased = found.value is None or found.value > threshold + TIE_SLACK
+    return DivergenceTest(measure, found.value, threshold, biased, found.reason)
+
+
+def divergence_letter(
+    observed: Mapping[str, ArrayLike],
+    unbiased: Mapping[str, ArrayLike],
+    biased: Mapping[str, ArrayLike],
+    measure: Measure,
+    alpha: float,
+    rng: np.random.Generator,
+) -> DivergenceVerdict:
+    """Rate observed counts in two steps by a divergence with a bootstrap threshold.
+
+    A block's output is biased if it exceeds the threshold against *every* declared unbiased
+    distribution; a step is biased if any of its blocks is.
+
+    Parameters
+    ----------
+    observed : mapping of str to array_like of int, shape (k,)
+        Counts of the k outputs of each block, by the block's name.
+    unbiased, biased : mapping of str to array_like, shape (k,)
+        Declared distributions by block name. Of the biased ones only the names matter.
+    measure, alpha, rng
+        As for `bootstrap_threshold`.
+
+    Returns
+    -------
+    DivergenceVerdict
+
+    Raises
+    ------
+    SpecificationError
+        If there is no unbiased or no biased distribution, or a block has no counts.
+    TooFewObservations
+        If a block came back empty.
+    """
+    check_blocks(observed, unbiased, biased)
+    tests = {
+        block: {
+            name: divergence_test(observed[block], shares, measure, alpha, rng) for name, shares in unbiased.items()
+        }
+        for block in (*unbiased, *biased)
+    }
+    departs = {block: all(test.biased for test in row.values()) for block, row in tests.items()}
+    step_1, step_2 = any(departs[block] for block in unbiased), any(departs[block] for block in biased)
+    return DivergenceVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
+
+
+def _pair(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    first = as_shares(p)
+    return first, as_shares(q, first.size)
+
+
+def _kl(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """D(p || q) along the last axis; q must be positive wherever p is."""
+    return np.asarray(np.maximum(0.0, rel_entr(p, q).sum(axis=-1)), dtype=float)  # rounding can give -1e-17
+
+
+def _js(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Jensen-Shannon along the last axis."""
+    middle = (p + q) / 2
+    return np.asarray(np.minimum(math.log(2), (_kl(p, middle) + _kl(q, middle)) / 2), dtype=float)
+
+
+_MEASURES = {"kl": _kl, "js": _js}

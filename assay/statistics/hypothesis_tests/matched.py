@@ -1,0 +1,276 @@
+"""Labels on both sides of a pair, and base rates of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc, gammaln
+
+from assay.errors import OutOfBounds, TooFewObservations
+from assay.model import Interval
+from assay.statistics.hypothesis_tests import divergence
+from assay.statistics.hypothesis_tests.samples import check_paired
+from assay.statistics.intervals.credible import equal_tailed
+
+FloatArray = NDArray[np.float64]
+
+EXACT_UP_TO = 100_000
+"""Different statistics up to which their distribution is put together exactly (tens of milliseconds)."""
+
+MERGED_DIGITS = 9
+"""Statistics that agree to so many decimals are one: the same counts in another order must tie."""
+
+TIE_SLACK = 1e-8
+"""What rounding may take off a statistic, for each pair of labels."""
+
+RATIO_DRAWS = 4_000
+"""Posterior draws behind the interval of a ratio."""
+
+
+@dataclass(frozen=True)
+class MatchedTest:
+    """A test whether labels change one way as often as the other.
+
+    Attributes
+    ----------
+    statistic : float
+        ``sum (n_ij - n_ji)**2 / (n_ij + n_ji)``; for two labels that is McNemar's.
+    df : int
+        Pairs of labels between which anything changed.
+    discordant : int
+        Profiles whose label changed.
+    p : float
+        Two-sided. It is 1 where no label changed.
+    distribution : str
+        ``"exact"``, given how many changed between every two labels, or ``"chi-squared"``.
+    """
+
+    statistic: float
+    df: int
+    discordant: int
+    p: float
+    distribution: Literal["exact", "chi-squared"]
+
+
+@dataclass(frozen=True)
+class BaseRate:
+    """How often a group's output is positive.
+
+    Attributes
+    ----------
+    value : str
+        The group.
+    records, positives : int
+        Its records; those with a positive output.
+    """
+
+    value: str
+    records: int
+    positives: int
+
+
+@dataclass(frozen=True)
+class ImpactRatio:
+    """Ratio of two groups' base rates.
+
+    Attributes
+    ----------
+    of, to : str
+        Numerator; denominator.
+    ratio : Interval or None
+        ``rate(of) / rate(to)``; ``None`` where it does not exist.
+    why : str or None
+        Why it does not.
+    """
+
+    of: str
+    to: str
+    ratio: Interval | None
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class DisparateImpact:
+    """Base rates of groups, and the ratio of every ordered two of them."""
+
+    rates: tuple[BaseRate, ...]
+    ratios: tuple[ImpactRatio, ...]
+
+
+def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
+    """Test the symmetry of a table of paired labels.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,)
+        Labels of the same profiles under two values.
+
+    Returns
+    -------
+    MatchedTest
+        Exact where changes are few enough to go through what else could have happened, which is
+        where the chi-squared distribution would be wrong.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are no pairs.
+    OutOfBounds
+        If there are not as many labels on both sides.
+
+    References
+    ----------
+    .. [1] Bowker (1948), "A test for symmetry in contingency tables", J. Am. Stat. Assoc. 43.
+    """
+    table = _paired_counts(a, b)
+    above = np.triu_indices(len(table), 1)
+    first, second = table[above], table.T[above]
+    changed = first + second > 0
+    first, second = first[changed], second[changed]
+    total = first + second
+    statistic, df = float(((first - second) ** 2 / total).sum()), int(changed.sum())
+    exact = _exact_p(statistic, total)
+    if exact is not None:
+        return MatchedTest(statistic, df, int(total.sum()), exact, "exact")
+    return MatchedTest(statistic, df, int(total.sum()), float(chdtrc(df, statistic)), "chi-squared")
+
+
+def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
+    """Give the Jensen-Shannon divergence of two samples of labels.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (n,), (m,)
+        Labels.
+
+    Returns
+    -------
+    float
+        In [0, log 2] nats.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are no labels on one side.
+    """
+    first, second = _labels(a), _labels(b)
+    every = np.union1d(first, second)
+    counts = [np.bincount(np.searchsorted(every, side), minlength=len(every)) for side in (first, second)]
+    return divergence.jensen_shannon(*counts)
+
+
+def disparate_impact(
+    positive: ArrayLike, groups: ArrayLike, values: Sequence[str], rng: np.random.Generator, level: float = 0.95
+) -> DisparateImpact:
+    """Give the ratio of the base rates of every ordered two groups.
+
+    Parameters
+    ----------
+    positive : array_like of bool, shape (n,)
+        Whether a record's output is the positive one.
+    groups : array_like of int, shape (n,)
+        Place in `values` of each record's group.
+    values : sequence of str
+        Names of the groups.
+    rng : Generator
+        Draws base rates from their posteriors under Jeffreys' prior, independent of each other.
+    level : float
+        Share of the drawn ratios between the limits.
+
+    Returns
+    -------
+    DisparateImpact
+        A ratio with an absent group, or to one without positives, is ``None`` with its reason.
+
+    Raises
+    ------
+    TooFewObservations
+        If fewer than two groups have records, or no record is positive.
+    OutOfBounds
+        If there is not one group of those named for each record.
+    """
+    rates = _base_rates(np.asarray(positive, dtype=bool), np.asarray(groups), values)
+    present = [rate.value for rate in rates if rate.records]
+    if len(present) < 2:
+        raise TooFewObservations(f"base rates of two groups are needed; records are of {present or 'none'} only")
+    if not any(rate.positives for rate in rates):
+        raise TooFewObservations(
+            f"none of {sum(rate.records for rate in rates)} records has the positive output; a ratio of base rates "
+            "needs one at least"
+        )
+    drawn = {
+        rate.value: rng.beta(rate.positives + 0.5, rate.records - rate.positives + 0.5, RATIO_DRAWS) for rate in rates
+    }
+    return DisparateImpact(
+        rates, tuple(_ratio(of, to, drawn[of.value] / drawn[to.value], level) for of, to in permutations(rates, 2))
+    )
+
+
+def _base_rates(positive: NDArray[np.bool_], groups: NDArray[np.int64], values: Sequence[str]) -> tuple[BaseRate, ...]:
+    check_paired(positive, groups)
+    if groups.size and (groups.min() < 0 or groups.max() >= len(values)):
+        raise OutOfBounds(f"groups are places among {len(values)} values, not {groups.min()} to {groups.max()}")
+    return tuple(
+        BaseRate(name, int((groups == place).sum()), int(positive[groups == place].sum()))
+        for place, name in enumerate(values)
+    )
+
+
+def _ratio(of: BaseRate, to: BaseRate, drawn: FloatArray, level: float) -> ImpactRatio:
+    for rate in (of, to):
+        if rate.records == 0:
+            return ImpactRatio(of.value, to.value, None, f"no record is of {rate.value!r}")
+    if to.positives == 0:
+        why = f"none of {to.records} records of {to.value!r} has the positive output"
+        return ImpactRatio(of.value, to.value, None, why)
+    estimate = (of.positives / of.records) / (to.positives / to.records)
+    limits = equal_tailed(drawn, level)
+    # at the ends (none or all positive) the estimate lies outside the posterior's limits
+    return ImpactRatio(
+        of.value, to.value, Interval(estimate, min(limits.low, estimate), max(limits.high, estimate), level)
+    )
+
+
+def _labels(labels: ArrayLike) -> NDArray[Any]:
+    given = np.asarray(labels)
+    if given.ndim != 1:
+        raise OutOfBounds(f"labels are a row, not an array of shape {given.shape}")
+    if given.size == 0:
+        raise TooFewObservations("there are no labels; one at least is needed")
+    return given
+
+
+def _paired_counts(a: ArrayLike, b: ArrayLike) -> FloatArray:
+    """Count pairs of labels, shape (labels, labels)."""
+    first, second = _labels(a), _labels(b)
+    check_paired(first, second)
+    every = np.union1d(first, second)
+    table = np.zeros((len(every), len(every)))
+    np.add.at(table, (np.searchsorted(every, first), np.searchsorted(every, second)), 1)
+    return table
+
+
+def _exact_p(statistic: float, totals: FloatArray) -> float | None:
+    """Probability of a statistic as large if every change is as likely either way; ``None`` if there are too many.
+
+    Between two labels the changes one way are binomial; the statistics of all pairs of labels are added
+    one after the other, equal ones merged.
+    """
+    values: FloatArray = np.zeros(1)
+    probabilities: FloatArray = np.ones(1)
+    for total in totals:
+        one_way = np.arange(total + 1)
+        if values.size * one_way.size > EXACT_UP_TO:
+            return None
+        log_p = gammaln(total + 1) - gammaln(one_way + 1) - gammaln(total - one_way + 1) - total * np.log(2)
+        sums = np.add.outer(values, (2 * one_way - total) ** 2 / total).ravel()
+        weights = np.multiply.outer(probabilities, np.exp(log_p)).ravel()
+        values, places = np.unique(np.round(sums, MERGED_DIGITS), return_inverse=True)
+        probabilities = np.asarray(np.bincount(places, weights=weights))
+    slack = TIE_SLACK * (1 + len(totals))
+    return min(1.0, float(probabilities[values >= statistic - slack].sum()))

@@ -1,0 +1,213 @@
+"""Tests whether one side of pairs is like the other.
+
+Under no effect each pair could as well have come the other way round, which makes every one of the
+``2**n`` arrangements as likely; a p-value is the share of them that is at least as far out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import OutOfBounds, ZeroVariance
+from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
+
+FloatArray = NDArray[np.float64]
+
+EXACT_UP_TO = 2**14
+"""Arrangements that are all gone through; beyond, they are sampled."""
+
+MONTE_CARLO_DRAWS = 9_999
+"""Arrangements sampled then: with the observed one 10,000, a p-value near .05 is within .0044."""
+
+AT_A_TIME = 1_000_000
+"""Signs held at a time: memory stays flat in the number of pairs."""
+
+TIE_SLACK = 1e-9
+"""Arrangements this close, relative to the statistic's scale, are as extreme: mirrored ones must tie."""
+
+Statistic = Callable[[FloatArray], FloatArray]
+"""From arrangements, shape (m, n), 1 where a pair is the other way round, to statistics, shape (m,)."""
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A permutation test within pairs.
+
+    Attributes
+    ----------
+    test : str
+        ``"sign-flip"`` or ``"kl-swap"``.
+    statistic : float or None
+        Mean difference in the sign-flip test, D(x || y) + D(y || x) in nats in the other; ``None`` where
+        that is infinite, because one side has no spread.
+    p : float
+        Two-sided; never 0, for the observed arrangement is one of them.
+    exact : bool
+        Whether all arrangements were gone through.
+    pairs : int
+        Pairs (or clusters) that were free to come the other way round: those that differ.
+    """
+
+    test: str
+    statistic: float | None
+    p: float
+    exact: bool
+    pairs: int
+
+
+def sign_flip_test(
+    differences: ArrayLike,
+    rng: np.random.Generator,
+    *,
+    clusters: ArrayLike | None = None,
+    draws: int = MONTE_CARLO_DRAWS,
+) -> PairedTest:
+    """Test whether differences within pairs are symmetric about zero, by their mean.
+
+    Parameters
+    ----------
+    differences : array_like, shape (n,)
+        Second minus first of each pair.
+    rng : Generator
+        Draws signs where there are too many for all.
+    clusters : array_like of int, shape (n,), optional
+        What was written once, such as a person's name: all its differences keep one sign between them.
+        Without it pairs must be independent, and pairs that share a name are not.
+    draws : int
+        Arrangements to sample.
+
+    Returns
+    -------
+    PairedTest
+        With p = 1 if there is no difference in any pair.
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If there are no differences, or one is not finite.
+    OutOfBounds
+        If there is not one cluster for each difference.
+    """
+    given = as_sample(differences)
+    parts = given if clusters is None else _sums(given, np.asarray(clusters))
+    parts = parts[parts != 0]  # turning a zero round changes nothing
+    total = float(parts.sum())
+
+    def mean(turned: FloatArray) -> FloatArray:
+        return np.asarray(np.abs(total - 2 * (turned @ parts)) / given.size)
+
+    p = _share_as_far(mean, parts.size, float(np.abs(parts).sum()) / given.size, rng, draws)
+    return PairedTest("sign-flip", float(given.mean()), p, _is_exact(parts.size), parts.size)
+
+
+def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws: int = MONTE_CARLO_DRAWS) -> PairedTest:
+    """Test whether the two sides of pairs have one distribution, by their Gaussian divergence.
+
+    It sees a change of spread as well as of mean, so that beside `sign_flip_test` it tells of shape.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,)
+        Pairs.
+    rng, draws
+        As for `sign_flip_test`.
+
+    Returns
+    -------
+    PairedTest
+        The statistic is the sum of both directions, which does not change when all pairs are swapped.
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If there are fewer than two pairs, or a value is not finite.
+    OutOfBounds
+        If the samples are not pairs.
+    """
+    first, second = as_sample(x, 2), as_sample(y, 2)
+    check_paired(first, second)
+    centre, scale = float(np.concatenate([first, second]).mean()), float(np.concatenate([first, second]).std())
+    # swapped sums are differences of sums, which lose digits unless values are centred and scaled
+    a, b = (first - centre) / (scale or 1.0), (second - centre) / (scale or 1.0)
+    free = a != b
+
+    def divergence(turned: FloatArray) -> FloatArray:
+        means, squares = (turned @ (b**power - a**power)[free] / a.size for power in (1, 2))
+        return _jeffreys(a.mean() + means, (a**2).mean() + squares, b.mean() - means, (b**2).mean() - squares)
+
+    pairs = int(free.sum())
+    observed = float(divergence(np.zeros((1, pairs)))[0])
+    finite = np.isfinite(observed)
+    p = _share_as_far(divergence, pairs, max(1.0, observed) if finite else 1.0, rng, draws)
+    return PairedTest("kl-swap", observed if finite else None, p, _is_exact(pairs), pairs)
+
+
+def d_z(differences: ArrayLike) -> float:
+    """Give Cohen's d for pairs: the mean difference in units of the differences' standard deviation (n - 1).
+
+    Parameters
+    ----------
+    differences : array_like, shape (n,)
+        Second minus first, of two pairs at least.
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If there are fewer, or one is not finite.
+    ZeroVariance
+        If every difference is the same, but for rounding.
+    """
+    given = as_sample(differences, 2)
+    if np.ptp(given) <= TIE_SLACK * np.abs(given).max():  # a linear model's: it moves every record by as much
+        raise ZeroVariance(f"all {given.size} differences are {given[0]:.6g}; d_z has no unit then")
+    return float(given.mean() / given.std(ddof=1))
+
+
+def _sums(differences: FloatArray, clusters: NDArray[np.generic]) -> FloatArray:
+    check_paired(differences, clusters)
+    numbered = np.unique(clusters, return_inverse=True)[1]
+    sums = np.bincount(numbered, weights=differences)
+    sizes = np.bincount(numbered, weights=np.abs(differences))
+    return np.asarray(np.where(np.abs(sums) > TIE_SLACK * sizes, sums, 0.0))
+
+
+def _is_exact(pairs: int) -> bool:
+    return bool(2**pairs <= EXACT_UP_TO)
+
+
+def _share_as_far(statistic: Statistic, pairs: int, scale: float, rng: np.random.Generator, draws: int) -> float:
+    """Share of the arrangements whose statistic is not below the observed one."""
+    if draws < 1:
+        raise OutOfBounds(f"there must be one draw at least, not {draws}")
+    least = float(statistic(np.zeros((1, pairs)))[0]) - TIE_SLACK * scale
+    if _is_exact(pairs):
+        every = (np.arange(2**pairs)[:, None] >> np.arange(pairs)) & 1
+        return float(np.mean(statistic(every.astype(float)) >= least))
+    as_far = sum(int((statistic(turned) >= least).sum()) for turned in _sampled(pairs, rng, draws))
+    return (as_far + 1) / (draws + 1)
+
+
+def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[FloatArray]:
+    """Draw arrangements, some at a time: a random bit says whether a pair is the other way round."""
+    some = max(1, AT_A_TIME // pairs)
+    for start in range(0, draws, some):
+        rows = min(some, draws - start)
+        random = rng.integers(0, 256, (rows, -(-pairs // 8)), dtype=np.uint8)
+        yield np.unpackbits(random, axis=1, count=pairs).astype(float)
+
+
+def _jeffreys(mean_x: FloatArray, square_x: FloatArray, mean_y: FloatArray, square_y: FloatArray) -> FloatArray:
+    """D(x || y) + D(y || x) of Gaussians by first and second moments; infinite where only one has no spread.
+
+    Moments are of values of unit spread, so that a variance of rounding error is none.
+    """
+    v_x, v_y = (np.where(v > TIE_SLACK, v, 0.0) for v in (square_x - mean_x**2, square_y - mean_y**2))
+    apart = np.where(np.abs(mean_x - mean_y) > TIE_SLACK, mean_x - mean_y, 0.0) ** 2
+    both, neither = (v_x > 0) & (v_y > 0), (v_x == 0) & (v_y == 0) & (apart == 0)
+    s_x, s_y = np.where(both, v_x, 1.0), np.where(both, v_y, 1.0)
+    finite = ((s_x + apart) / s_y + (s_y + apart) / s_x) / 2 - 1
+    return np.where(both, finite, np.where(neither, 0.0, np.inf))

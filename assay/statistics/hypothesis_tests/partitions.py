@@ -1,0 +1,148 @@
+"""Permutation test of two groups over every way to part their members again, exact up to forty of them.
+
+Nothing is enumerated. A group of k out of N takes j members from the first half of the list and k - j
+from the second; the 2**(N/2) sums of either half, sorted, say how many such pairs reach a threshold
+(Horowitz & Sahni's way to search subset sums). So the 137,846,528,820 partitions of twenty and twenty
+are counted in a quarter of a second.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import SpecificationError
+from assay.statistics.hypothesis_tests.samples import as_sample
+
+FloatArray = NDArray[np.float64]
+
+EXACT_UP_TO = 40
+"""Members whose partitions are all counted (a million sums for each half); beyond, they are drawn."""
+
+DRAWS = 100_000
+"""Partitions drawn then: a p-value of .05 is within .0014 of the exact one."""
+
+BLOCK = 1_000
+"""Partitions drawn at once, so that memory does not grow with their number."""
+
+SLACK = 1e-12
+"""Sums this close are equal: mirrored partitions must tie, whatever the order they are added in."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTest:
+    """How extreme two groups' difference is among all partitions into groups of their sizes.
+
+    Attributes
+    ----------
+    greater : float
+        Share of the partitions whose difference is as large or larger (one-sided; ties count).
+    two_sided : float
+        Share whose difference is as far from zero, or farther.
+    strict : float or None
+        Share whose difference is larger, without ties: the published definition, which calls the most
+        extreme partition impossible (0). ``None`` where partitions are drawn.
+    method : str
+        ``"exact"`` or ``"monte-carlo"``; drawn shares are ``(r + 1) / (draws + 1)``.
+    partitions : int
+        Partitions counted, or drawn.
+    greater_error, two_sided_error : float
+        Standard error by the drawing; 0 where all are counted.
+    """
+
+    greater: float
+    two_sided: float
+    strict: float | None
+    method: str
+    partitions: int
+    greater_error: float = 0.0
+    two_sided_error: float = 0.0
+
+
+def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator | None = None) -> PartitionTest:
+    """Test whether two groups differ, given that each member could as well be in the other.
+
+    Parameters
+    ----------
+    first, second : array_like, shape (n,), (m,)
+        One number for each member.
+    rng : Generator, optional
+        Draws partitions where there are more than `EXACT_UP_TO` members.
+
+    Returns
+    -------
+    PartitionTest
+        Of the difference of the two means (with groups of one size also that of the sums).
+
+    Raises
+    ------
+    TooFewObservations, EvidenceError
+        If a group is empty, or a number is not finite.
+    SpecificationError
+        If partitions must be drawn and no `rng` was given.
+    """
+    x, y = as_sample(first), as_sample(second)
+    members = np.concatenate([x, y])
+    # about their mean, the sum over a group is its difference of means times nm / (n + m)
+    members = members - members.mean()
+    seen = float(members[: x.size].sum())
+    if members.size <= EXACT_UP_TO:
+        return _counted(members, x.size, seen)
+    if rng is None:
+        raise SpecificationError(
+            f"{members.size} members have too many partitions to count all of them (up to {EXACT_UP_TO} members); "
+            "pass a random generator to draw some"
+        )
+    return _drawn(members, x.size, seen, rng)
+
+
+def _counted(members: FloatArray, size: int, seen: float) -> PartitionTest:
+    every = math.comb(members.size, size)
+    halves = _Halves(members, size)
+    greater, far = halves.reaching(seen - SLACK), abs(seen) - SLACK
+    both = every if far <= 0 else halves.reaching(far) + every - halves.reaching(-far, strict=True)
+    strict = halves.reaching(seen + SLACK, strict=True)
+    return PartitionTest(greater / every, both / every, strict / every, "exact", every)
+
+
+class _Halves:
+    """Sums of every subset of either half of the members, by its size, sorted."""
+
+    def __init__(self, members: FloatArray, size: int) -> None:
+        middle = members.size // 2
+        self._left, self._right = _subset_sums(members[:middle]), _subset_sums(members[middle:])
+        self._size = size
+
+    def reaching(self, threshold: float, *, strict: bool = False) -> int:
+        """Count the groups whose sum is at least (or, strictly, more than) `threshold`."""
+        count = 0
+        for taken, left in enumerate(self._left):
+            if 0 <= self._size - taken < len(self._right):
+                right = self._right[self._size - taken]
+                below = np.searchsorted(left, threshold - right, side="right" if strict else "left")
+                count += left.size * right.size - int(below.sum())
+        return count
+
+
+def _subset_sums(members: FloatArray) -> list[FloatArray]:
+    """Sums of every subset, sorted, in a list by the subset's size."""
+    sums: list[FloatArray] = [np.zeros(1)]
+    for one in members:
+        without, within = [*sums, np.empty(0)], [np.empty(0), *(held + one for held in sums)]
+        sums = [np.concatenate(pair) for pair in zip(without, within, strict=True)]
+    return [np.sort(held) for held in sums]
+
+
+def _drawn(members: FloatArray, size: int, seen: float, rng: np.random.Generator) -> PartitionTest:
+    greater = far = 0
+    for _ in range(DRAWS // BLOCK):
+        shuffled = rng.permuted(np.broadcast_to(members, (BLOCK, members.size)), axis=1)
+        sums = shuffled[:, :size].sum(axis=1)
+        greater += int((sums >= seen - SLACK).sum())
+        far += int((np.abs(sums) >= abs(seen) - SLACK).sum())
+    one_sided, two_sided = ((reached + 1) / (DRAWS + 1) for reached in (greater, far))
+    errors = (math.sqrt(share * (1 - share) / DRAWS) for share in (one_sided, two_sided))
+    return PartitionTest(one_sided, two_sided, None, "monte-carlo", DRAWS, *errors)

@@ -1,0 +1,159 @@
+"""The letter that the decision rules of Srivastava & Rossi (2018) give to observed counts.
+
+Section 4.3 describes the comparison twice, and the two descriptions decide differently:
+
+``similar-to-biased``
+    To the letter of the section (and Figure 4). Step 1: the unbiased block's output is biased if
+    it is *similar to* at least one declared *biased* distribution. Step 2: the biased blocks'
+    outputs are unbiased if they are similar to a declared unbiased distribution; "if at least one
+    of the distribution comparisons returns similarity, the full comparison is considered to return
+    similarity", so one block is enough (`join` = ``"or"``).
+``departs-from-unbiased``
+    To the sense of sections 3.1 and 3.2. Step 1: the output is biased if it *differs from* every
+    declared *unbiased* distribution. Step 2: the outputs are unbiased only if every biased block's
+    is similar to one (`join` = ``"and"``).
+
+`join` only says how many biased blocks of step 2 must look unbiased for the letter UCS: one
+(``"or"``) or all (``"and"``). Step 1 is a worst case under both readings. *Similar* means that the
+test does not reject at `alpha`; *differs*, that it does.
+
+Neither reading is the headline: at 40 pronouns a block the letter of section 4.3 calls a service
+that always answers "he" DSBS, at any block size (METHODS section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.errors import OutOfBounds
+from assay.model import Letter
+from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
+from assay.statistics.hypothesis_tests.goodness import (
+    FitTest,
+    chi_squared_fit,
+    chi_squared_two_sample,
+    exact_multinomial,
+)
+from assay.statistics.hypothesis_tests.two_steps import check_blocks, two_step_letter
+
+Reading = Literal["similar-to-biased", "departs-from-unbiased"]
+Statistic = Literal["two-sample", "two-sample-df2", "goodness-of-fit", "exact-multinomial"]
+Join = Literal["or", "and"]
+
+JOIN_OF: Mapping[Reading, Join] = MappingProxyType({"similar-to-biased": "or", "departs-from-unbiased": "and"})
+"""How each reading joins the blocks of step 2 unless told otherwise."""
+
+Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTest]
+
+
+def _two_sample(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
+    """Compare with the specification times the block's size (P5, footnote 3)."""
+    observed = as_counts(counts)
+    specified = as_shares(shares, observed.size) * observed.sum()
+    return chi_squared_two_sample(observed, specified, drop_empty=drop_empty)
+
+
+COMPARISONS: Mapping[Statistic, Comparison] = MappingProxyType(
+    {
+        "two-sample": lambda counts, shares, _rng: _two_sample(counts, shares, drop_empty=True),
+        "two-sample-df2": lambda counts, shares, _rng: _two_sample(counts, shares, drop_empty=False),
+        "goodness-of-fit": lambda counts, shares, _rng: chi_squared_fit(counts, shares),
+        "exact-multinomial": exact_multinomial,
+    }
+)
+"""How a block's counts are compared with a specification, by the statistic's published name."""
+
+
+@dataclass(frozen=True)
+class PublishedVerdict:
+    """What a published rule says of a service.
+
+    Attributes
+    ----------
+    letter : Letter
+        BS if step 1 is biased, else DSBS if step 2 is, else UCS.
+    step_1_biased, step_2_biased : bool
+        Whether the outputs of the unbiased, and of the biased, blocks are called biased. The
+        paper stops after a biased step 1; step 2 is computed all the same, to be shown.
+    tests : mapping
+        Block name -> specification name -> comparison, for every block and specification.
+    """
+
+    letter: Letter
+    step_1_biased: bool
+    step_2_biased: bool
+    tests: Mapping[str, Mapping[str, FitTest]]
+
+    @property
+    def pvalues(self) -> dict[str, dict[str, float]]:
+        """Block name -> specification name -> p-value."""
+        return {block: {name: test.p for name, test in row.items()} for block, row in self.tests.items()}
+
+
+def published_letter(
+    observed: Mapping[str, ArrayLike],
+    unbiased: Mapping[str, ArrayLike],
+    biased: Mapping[str, ArrayLike],
+    rng: np.random.Generator | None = None,
+    *,
+    reading: Reading = "departs-from-unbiased",
+    statistic: Statistic = "two-sample",
+    join: Join | None = None,
+    alpha: float = 0.05,
+) -> PublishedVerdict:
+    """Rate observed counts by a published decision rule.
+
+    Parameters
+    ----------
+    observed : mapping of str to array_like of int, shape (k,)
+        Counts of the k outputs of each block, by the block's name.
+    unbiased, biased : mapping of str to array_like, shape (k,)
+        Declared distributions over the same outputs, by the name of the block they made.
+    rng : Generator, optional
+        Only for ``"exact-multinomial"`` on blocks too large to enumerate.
+    reading, statistic : str
+        See above, and `COMPARISONS`.
+    join : {"or", "and"}, optional
+        How the blocks of step 2 are joined; `JOIN_OF` the reading if left out.
+    alpha : float
+        Level of each test, in (0, 1).
+
+    Returns
+    -------
+    PublishedVerdict
+
+    Raises
+    ------
+    SpecificationError
+        If there is no unbiased or no biased distribution, or a block has no counts.
+    OutOfBounds
+        If `alpha` is not between 0 and 1.
+    TooFewObservations
+        If a block came back empty.
+    """
+    check_blocks(observed, unbiased, biased)
+    if not 0 < alpha < 1:
+        raise OutOfBounds(f"alpha must lie between 0 and 1, not at {alpha}", "alpha")
+    compare, specifications = COMPARISONS[statistic], {**unbiased, **biased}
+    tests = {
+        block: {name: compare(observed[block], shares, rng) for name, shares in specifications.items()}
+        for block in specifications
+    }
+
+    def similar(block: str, names: Iterable[str]) -> bool:
+        return any(tests[block][name].p >= alpha for name in names)
+
+    if reading == "similar-to-biased":
+        step_1 = any(similar(block, biased) for block in unbiased)
+    else:
+        step_1 = any(not similar(block, unbiased) for block in unbiased)
+    looks_unbiased = [similar(block, unbiased) for block in biased]
+    enough = any if (join or JOIN_OF[reading]) == "or" else all
+    step_2 = not enough(looks_unbiased)
+    return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)

@@ -1,0 +1,1 @@
+"""Interval estimates of effects: credible intervals, crossed samples, the largest of several."""

@@ -1,0 +1,91 @@
+"""How two numbers of the same words go together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
+from assay.model import Interval
+from assay.statistics.intervals.credible import interval_of
+
+LEAST = 3
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Pearson's coefficient.
+
+    Attributes
+    ----------
+    r : float
+        The coefficient, in [-1, 1].
+    p : float
+        Two-sided probability of one as large without correlation (Student's t).
+    n : int
+        Pairs of numbers.
+    low, high : float or None
+        95 % interval by Fisher's z; ``None`` below four pairs.
+    """
+
+    r: float
+    p: float
+    n: int
+    low: float | None
+    high: float | None
+
+
+def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
+    """Correlate two numbers.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than three pairs.
+    ZeroVariance
+        If one of the two never varies.
+    """
+    a, b = _pairs(x, y)
+    from scipy.special import stdtr
+
+    r = float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (a.std() * b.std()), -1, 1))
+    n = len(a)
+    t = math.inf if abs(r) == 1 else abs(r) * math.sqrt((n - 2) / (1 - r * r))
+    p = 0.0 if math.isinf(t) else float(2 * stdtr(n - 2, -t))
+    if n < 4 or abs(r) == 1:
+        return Correlation(r, p, n, None, None)
+    half = 1.959963984540054 / math.sqrt(n - 3)
+    return Correlation(r, p, n, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))
+
+
+def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 2000) -> Interval:
+    """Fit ``y = a + b x`` by least squares and give b with its interval, by a Bayesian bootstrap over pairs.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are fewer than three pairs.
+    ZeroVariance
+        If x never varies.
+    """
+    a, b = _pairs(x, y, both=False)
+    weights = rng.dirichlet(np.ones(len(a)), draws)
+    over_x, over_y = weights @ a, weights @ b
+    drawn = ((weights @ (a * b)) - over_x * over_y) / ((weights @ (a * a)) - over_x**2)
+    limits = interval_of(drawn)
+    return Interval(float(np.polyfit(a, b, 1)[0]), limits.low, limits.high, limits.level)
+
+
+def _pairs(x: ArrayLike, y: ArrayLike, *, both: bool = True) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if a.shape != b.shape or a.ndim != 1:
+        raise OutOfBounds(f"{a.shape} and {b.shape} are no pairs of numbers: both lists must be as long")
+    if len(a) < LEAST:
+        raise TooFewObservations(f"{len(a)} pairs of numbers are too few; at least {LEAST} are needed")
+    for name, values in (("first", a), *((("second", b),) if both else ())):
+        if np.ptp(values) == 0:
+            raise ZeroVariance(f"the {name} of the two numbers is always {values[0]:.6g}")
+    return a, b

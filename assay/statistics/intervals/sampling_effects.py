@@ -1,0 +1,413 @@
+"""The two effects of stimulus sampling, drawn: how far what makes a service say yes is from even.
+
+``p(s | yes) ~ p(s) P(yes | s)``. The prior is a mixture of cells, one for each value of the attribute and each
+side of the content; a cell's *yes rate* is the mean of P(yes | s) in it, and the attribute's distribution in the
+posterior follows from the rates and the shares of the sides alone (METHODS section 5). In the unbiased prior the
+values are equally likely and hold both sides alike; in a tied one a value holds more of one side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError, TooFewObservations
+from assay.model import Interval
+from assay.statistics.intervals.alternation_effects import Profiles
+from assay.statistics.intervals.both_sides import SIDES, shared_products, shared_sums
+from assay.statistics.intervals.credible import size_interval
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+from assay.statistics.intervals.worst_block import largest_interval, sets_of
+
+DRAWS = 4000
+
+LEAST = 5
+"""Replies that a cell must have."""
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How contents go with the attribute, which is even in every prior here.
+
+    Attributes
+    ----------
+    favoured : int or None
+        The value that holds more of one side than the others; ``None`` where all hold both alike.
+    sides : ndarray, shape (values, 2)
+        Share of each side among the inputs of each value.
+    """
+
+    favoured: int | None
+    sides: Floats
+
+
+def unbiased_prior(values: int) -> Prior:
+    """Give every value as much of both sides."""
+    return Prior(None, np.full((values, SIDES), 0.5))
+
+
+def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
+    """Tie either side to each value in turn: it holds `tie` of the side, and the other values the rest.
+
+    With two values, to tie a side to the one is to tie the other side to the other, so that there are two priors.
+    """
+    made: list[Prior] = []
+    for favoured in range(values if values > 2 else 1):
+        towards = np.full(values, 1 - tie)
+        towards[favoured] = tie
+        made += [Prior(favoured, np.column_stack([first, 1 - first])) for first in (towards, 1 - towards)]
+    return tuple(made)
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """By how much the shares of the values in a posterior differ from even ones.
+
+    Attributes
+    ----------
+    prior : Prior
+        Of the inputs.
+    estimate : ndarray, shape (values,)
+        Posterior share less ``1 / values``; they sum to 0.
+    drawn : ndarray, shape (draws, values)
+        The same, drawn.
+    """
+
+    prior: Prior
+    estimate: Floats
+    drawn: Floats
+
+    @property
+    def shares(self) -> Floats:
+        """Posterior share of each value, shape (values,)."""
+        return self.estimate + 1 / self.estimate.size
+
+    @property
+    def share_draws(self) -> Floats:
+        """Draws of the shares, shape (draws, values), within [0, 1]."""
+        return np.asarray(np.clip(self.drawn + 1 / self.estimate.size, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class SamplingEffects:
+    """Posteriors under the unbiased prior and under each tied one.
+
+    Attributes
+    ----------
+    even : Deviations
+        Under the unbiased prior.
+    tied : tuple of Deviations
+        Under each of `tied_priors`, in their order.
+    halves : tuple of ndarray, shape (draws, values)
+        For each value that content is tied to, draws of half of what the two ways differ by. They are drawn by
+        themselves: what the ways have in common cancels, and as a difference of two draws it would not wholly.
+    """
+
+    even: Deviations
+    tied: tuple[Deviations, ...]
+    halves: tuple[Floats, ...]
+
+    @cached_property
+    def step_1(self) -> Floats:
+        """Draws of the total variation between the attribute's posterior and its even prior."""
+        return _recentred(_distances(self.even.drawn), _distances(self.even.estimate[None]), self.even.estimate.size)
+
+    @cached_property
+    def step_2(self) -> Floats:
+        """Draws of the total variation that tied content brings, the largest over the values that it is tied to.
+
+        A side of the content is tied to a value both ways, and the effect is half of what the two posteriors differ
+        by: what the attribute itself does has the same sign in both and cancels; it is step 1's.
+        """
+        drawn = np.asarray(np.max([_distances(half) for half in self.halves], axis=0))
+        return _recentred(drawn, tied_distance([one.estimate[None] for one in self.tied]), self.even.estimate.size)
+
+    def intervals(self) -> dict[str, Interval]:
+        """State both effects by what is known of the signs of the differences that they are the sizes of."""
+        if self.even.estimate.size == 2:
+            return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
+        return {
+            "step_1": _farthest([self.even.drawn], self.step_1),
+            "step_2": _farthest(self.halves, self.step_2),
+        }
+
+
+def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
+    """State the largest total variation: what the set of values comes to that is farthest from even."""
+    columns = []
+    for one in deviations:
+        sets = sets_of(one.mean(axis=0)[None])
+        # all that is not in a set is as far off, to the other side
+        columns.append(one @ np.unique(np.where(sets[:, :1] == 1, sets, 1 - sets), axis=0).T)
+    stated = largest_interval(np.hstack(columns))
+    return replace(stated, estimate=min(max(float(effect.mean()), stated.low), stated.high))
+
+
+def tied_distance(deviations: Sequence[Floats]) -> Floats:
+    """Give the effect of tied content.
+
+    Parameters
+    ----------
+    deviations : sequence of ndarray, shape (..., values)
+        Under each of `tied_priors`, in their order.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        In [0, 1).
+    """
+    return np.asarray(np.max([_distances(half) for half in _halves(deviations)], axis=0))
+
+
+def _halves(deviations: Sequence[Floats]) -> list[Floats]:
+    """Give half of what the two ways to tie differ by, for each value that content is tied to."""
+    return [(one - other) / 2 for one, other in zip(deviations[::2], deviations[1::2], strict=True)]
+
+
+# ---------------------------------------------------------------------------- inputs that are asked with every value
+@dataclass(frozen=True)
+class Paired:
+    """What a service said of profiles, each asked with every value of the attribute.
+
+    Attributes
+    ----------
+    profiles : Profiles
+        Its probabilities of yes, with what was written once.
+    side : ndarray of int, shape (profiles,)
+        Side of each profile's content, 0 or 1.
+    weight : ndarray, shape (profiles,)
+        One over the probability with which each was picked.
+    """
+
+    profiles: Profiles
+    side: Whole
+    weight: Floats
+
+    @cached_property
+    def parts(self) -> Floats:
+        """Weight of each profile within its side; the sum over a side is 1."""
+        sums = np.bincount(self.side, weights=self.weight, minlength=SIDES)
+        if (np.bincount(self.side, minlength=SIDES) < LEAST).any():
+            raise TooFewObservations(f"each side of the content needs {LEAST} profiles")
+        return np.asarray(self.weight / sums[self.side])
+
+    @cached_property
+    def picked(self) -> bool:
+        """Whether profiles count differently, because some were likelier to be asked about than others."""
+        return bool(self.weight.min() < self.weight.max())
+
+    @cached_property
+    def shared(self) -> Floats:
+        """What people and frames do to a profile's yes on both sides alike, shape (profiles,).
+
+        Where all profiles count the same they are balanced between the sides: what is added, with mean 0. Where some
+        were picked because yes is rare, most people or frames never make a yes, and others do in every profile: by
+        what they multiply.
+        """
+        fit = shared_products if self.picked else shared_sums
+        return fit(self.profiles.outputs.mean(axis=1), self.side, self.parts, self.profiles.clusters)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean yes of the profiles of each cell, shape (values, 2)."""
+        return np.stack([np.bincount(self.side, self.parts * column, SIDES) for column in self.profiles.outputs.T])
+
+    @cached_property
+    def rates(self) -> Floats:
+        """Yes rate of each cell, shape (values, 2).
+
+        All people and frames are written on both sides alike. Of those that were picked one side may have got more, by
+        chance, and its rate is divided by as much (ratio estimator, Särndal et al. 1992, chapter 5).
+        """
+        return self.means * self.scale if self.picked else self.means
+
+    @cached_property
+    def scale(self) -> Floats:
+        """What rates of picked profiles are multiplied by, for each side."""
+        of_side = self.shared_of_side
+        return np.asarray(np.divide(of_side.mean(), of_side, out=np.ones(SIDES), where=of_side > 0))
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """How far from what is fitted each profile's yes is, shape (profiles, values): what makes rates uncertain.
+
+        Of picked ones: `rates` are these sums, but for what multiplies all of them and no share.
+        """
+        if not self.picked:
+            return np.asarray(self.profiles.outputs - self.means.T[self.side])
+        part = np.divide(
+            self.shared, self.shared_of_side[self.side], out=np.zeros_like(self.shared), where=self.shared > 0
+        )
+        away = self.profiles.outputs - self.means.T[self.side] * part[:, None]
+        return np.asarray(away * self.scale[self.side, None])
+
+    @cached_property
+    def telling(self) -> NDArray[np.bool_]:
+        """Which profiles tell anything: of picked ones not those of people and frames that never make a yes."""
+        return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
+
+    @property
+    def clusters_telling(self) -> Mapping[str, Whole]:
+        """Clusters of the profiles that tell anything, without kinds of which these leave too few."""
+        return {
+            kind: ids[self.telling]
+            for kind, ids in self.profiles.clusters.items()
+            if np.unique(ids[self.telling]).size >= LEAST_CLUSTERS or np.unique(ids).size < LEAST_CLUSTERS
+        }
+
+    @cached_property
+    def shared_of_side(self) -> Floats:
+        """Weighted mean of `shared` on each side, shape (2,)."""
+        return np.asarray(np.bincount(self.side, self.parts * self.shared, SIDES), dtype=float)
+
+
+def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS) -> SamplingEffects:
+    """Draw both effects over crossed clusters.
+
+    Parameters
+    ----------
+    paired : Paired
+        Profiles that were asked with every value.
+    tie : float
+        Share of a side that a tied prior gives to a value.
+    rng : Generator
+        Draws the weights.
+    draws : int
+        Number of draws.
+
+    Raises
+    ------
+    TooFewObservations
+        If there are too few profiles of a side, or clusters of a kind.
+    EvidenceError
+        If no profile has a yes.
+
+    Notes
+    -----
+    A share is a ratio of means; it is drawn through its influence function, one number for each profile, so that
+    what numerator and denominator have in common cancels. What people and frames do to both sides alike is taken
+    out first, as for alternation.
+    """
+    values = len(paired.profiles.values)
+    priors = (unbiased_prior(values), *tied_priors(values, tie))
+    estimates = [deviations_of(paired.rates, prior) for prior in priors]
+    influences = [_influence(paired, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
+    columns = np.hstack([*influences, *_halves(influences[1:])])
+    around = np.hstack([*estimates, *_halves(estimates[1:])])
+    told = paired.telling
+    drawn = around + mean_draws(columns[told] * int(told.sum()), paired.clusters_telling, rng, draws)
+    each = np.split(drawn, range(values, drawn.shape[1], values), axis=1)
+    made = [
+        Deviations(prior, estimate, _possible(own))
+        for prior, estimate, own in zip(priors, estimates, each, strict=False)
+    ]
+    halves = tuple(np.clip(half, -0.5, 0.5) for half in each[len(priors) :])
+    return SamplingEffects(made[0], tuple(made[1:]), halves)
+
+
+def deviations_of(rates: Floats, prior: Prior) -> Floats:
+    """Give the shares of the values in a posterior, less even ones.
+
+    Parameters
+    ----------
+    rates : ndarray, shape (..., values, 2)
+        Yes rates.
+    prior : Prior
+        Of the inputs.
+
+    Returns
+    -------
+    ndarray, shape (..., values)
+
+    Raises
+    ------
+    EvidenceError
+        If every rate that the prior reaches is 0.
+    """
+    of_value = (rates * prior.sides).sum(axis=-1)
+    total = of_value.sum(axis=-1, keepdims=True)
+    if not (total > 0).all():
+        raise EvidenceError("the service said yes to no input, so that nothing is known of what makes it")
+    return np.asarray(of_value / total - 1 / of_value.shape[-1])
+
+
+def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
+    """Give how much each profile moves each share, shape (profiles, values); each column sums to 0."""
+    sides = prior.sides.T[paired.side]  # shape (profiles, values)
+    total = float((paired.rates * prior.sides).sum())
+    own = away = sides * paired.residuals
+    if not paired.picked:
+        own = away - sides * (paired.shared - paired.shared_of_side[paired.side])[:, None]
+    numerator = own - own.mean(axis=1, keepdims=True) - away.sum(axis=1, keepdims=True) * estimate
+    return np.asarray(paired.parts[:, None] * numerator / total)
+
+
+# ---------------------------------------------------------------------------- inputs of one value each
+def cell_effects(
+    cells: Mapping[tuple[int, int], Floats], values: int, tie: float, rng: np.random.Generator, draws: int = DRAWS
+) -> SamplingEffects:
+    """Draw both effects where each input has a value of its own, by Bayesian bootstrap within cells.
+
+    Parameters
+    ----------
+    cells : mapping of (value, side) to ndarray
+        Numbers whose mean is the cell's yes rate: probabilities of yes of inputs drawn from the prior, or what
+        corrects a surrogate's.
+    values : int
+        How many values there are.
+    tie, rng, draws
+        As for `paired_effects`.
+
+    Raises
+    ------
+    TooFewObservations
+        If a cell has fewer than five numbers.
+    EvidenceError
+        If all are 0.
+    """
+    drawn, rates = np.empty((draws, values, SIDES)), np.empty((values, SIDES))
+    for value in range(values):
+        for side in range(SIDES):
+            held = cells.get((value, side), np.empty(0))
+            if held.size < LEAST:
+                raise TooFewObservations(f"{held.size} replies of a cell of the prior; each needs {LEAST}")
+            weights = rng.standard_exponential((draws, held.size))
+            drawn[:, value, side] = weights @ held / weights.sum(axis=1)
+            rates[value, side] = held.mean()
+    made = [
+        Deviations(prior, deviations_of(rates, prior), deviations_of(drawn, prior))
+        for prior in (unbiased_prior(values), *tied_priors(values, tie))
+    ]
+    return SamplingEffects(made[0], tuple(made[1:]), tuple(_halves([one.drawn for one in made[1:]])))
+
+
+# ---------------------------------------------------------------------------- distances
+def _distances(deviations: Floats) -> Floats:
+    """Total variation from even shares, of each row."""
+    return np.asarray(np.abs(deviations).sum(axis=-1) / 2)
+
+
+def _possible(deviations: Floats) -> Floats:
+    """Keep drawn shares between 0 and 1."""
+    values = deviations.shape[-1]
+    return np.asarray(np.clip(deviations, -1 / values, 1 - 1 / values))
+
+
+def _recentred(drawn: Floats, estimate: Floats, values: int) -> Floats:
+    """Take out of draws of a distance what noise adds to them: once as draws, once in the estimate they surround.
+
+    With two values a distance is the size of one signed difference, and its draws are as they should be: where
+    nothing differs they reach 0. With more, noise in any direction makes a distance larger, and draws of an
+    effect of nothing would keep away from 0.
+    """
+    if values <= 2:
+        return drawn
+    excess = max(0.0, float(drawn.mean()) - float(estimate[0]))
+    return np.asarray(np.maximum(0.0, drawn - 2 * excess))

@@ -1,0 +1,199 @@
+"""Intervals of what is the largest of several: how far the worst block's outputs are from fair, or values apart.
+
+A total variation is the largest of several differences of shares, one for each set of outputs, and an effect is the
+largest total variation of several blocks. Draws of a largest are larger than what they are draws of where several
+are about as large, and they are never 0: an interval between their quantiles held an effect of nothing never, and
+two blocks that are as far off as each other in .85 of cases. Each difference has an interval that holds; the one
+stated here is put together from those (METHODS section 2).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.model import Interval
+from assay.statistics.bayes.transition import StepEffects, outputs_under
+from assay.statistics.hypothesis_tests.distribution import pad_to
+from assay.statistics.intervals.credible import size_interval
+
+Floats = NDArray[np.float64]
+
+DRAWS = 4000
+"""Draws that the limits are read off."""
+
+NEAR = 1.5
+"""Errors by which a difference may be behind the largest and still be taken to be as large."""
+
+MOST = 200
+"""Differences that are held against each other; of more, those that are largest on average."""
+
+EVERY_SET = 6
+"""Outputs up to which every set of them is looked at; of more, the likeliest to be ahead and their neighbours."""
+
+
+def step_intervals(
+    effects: StepEffects,
+    transitions: Floats,
+    unbiased: ArrayLike,
+    biased: ArrayLike,
+    *,
+    seen: ArrayLike | None = None,
+    neutral: bool = False,
+    level: float = 0.95,
+) -> dict[str, Interval]:
+    """State the effects that `transition.step_effects` draws, or `neutral_effects`.
+
+    Parameters
+    ----------
+    effects : StepEffects
+        Draws of the effects; the estimates are their means.
+    transitions : ndarray, shape (draws, rows, outputs)
+        Transition matrices they are of.
+    unbiased, biased : array_like, shape (blocks, rows)
+        Declared distributions of the blocks of each step.
+    seen : array_like of bool, shape (rows, outputs), optional
+        Which outputs a row was answered by at all. One that never came may have a share of 0, which no draw has:
+        limits reach as far as they would without it (as those of a share of 0 of n do, Brown, Cai & DasGupta 2001).
+    neutral : bool
+        Whether the last output is harmless.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    dict of str to Interval
+        ``step_1`` and ``step_2``, within [0, 1].
+
+    Notes
+    -----
+    Limits are the largest of the limits of the single differences, at a level that is as high as what several that
+    are about as large need together: with one it is that of the interval, with two that are independent nearly so.
+    In 36 services of 40 to 640 pronouns such intervals held .92 to .98, quantiles of the draws 0 to .98.
+    """
+    drawn = transitions[:: max(1, len(transitions) // DRAWS)]
+    bare = _without_unseen(drawn, seen)
+    fair = pad_to(unbiased, transitions.shape[2] - neutral)
+    stated = {}
+    for name, shares, means in (("step_1", unbiased, effects.step_1), ("step_2", biased, effects.step_2)):
+        low, high = _limits(drawn, bare, np.atleast_2d(np.asarray(shares, dtype=float)), fair, neutral, level)
+        estimate = float(means.mean())
+        stated[name] = Interval(estimate, min(max(0.0, low), estimate), max(high, estimate), level)
+    return stated
+
+
+def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
+    """Summarise the largest size among several differences that still have their signs.
+
+    Parameters
+    ----------
+    differences : array_like, shape (draws, differences)
+        Finite draws; of one alone this is `size_interval`.
+    level : float
+        Of the interval.
+
+    Returns
+    -------
+    Interval
+        The estimate is the mean of the largest sizes.
+
+    Notes
+    -----
+    Put together as the limits of `step_intervals`. Over three to five groups of equal errors it held .94 to .97,
+    the highest-density interval of the largest sizes .00 (five groups that do not differ) to .95.
+    """
+    drawn = np.asarray(differences, dtype=float)
+    if drawn.shape[1] == 1:
+        return size_interval(drawn[:, 0], level)
+    estimate = float(np.abs(drawn).max(axis=1).mean())
+    drawn = drawn[:, np.argsort(-np.abs(drawn.mean(axis=0)), kind="stable")[:MOST]]
+    both = np.hstack([drawn, -drawn])
+    tail, of_all = _tail(both, level), _tail(both, level, near=None)
+    low, high = np.quantile(both, [tail, 1 - tail], axis=0).max(axis=1)
+    if np.quantile(both, of_all, axis=0).max() <= 0:  # the largest of differences that may all be none
+        low = 0.0
+    return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
+
+
+def _limits(
+    drawn: Floats, bare: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
+) -> tuple[float, float]:
+    """Find the limits of the worst of some blocks."""
+    sets = _sets(drawn, shares, fair, neutral)
+    # of each block the target that it is nearest to; of those the block and the set of outputs that are farthest off
+    nearest = _differences(drawn.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
+    own = [_differences(drawn, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)]
+    tail = _tail(np.concatenate(own, axis=1), level)
+    # one target at a time keeps the largest array at (draws, blocks, sets)
+    matrices = [drawn] if bare is drawn else [drawn, bare]
+    found = []
+    for target in fair[:, None]:
+        every = [_differences(one, shares, target, sets, neutral)[:, :, 0] for one in matrices]
+        limits = np.stack([np.quantile(one, [tail, 1 - tail], axis=0) for one in every])
+        found.append([limits[:, 0].min(axis=0).max(axis=1), limits[:, 1].max(axis=0).max(axis=1)])
+    low, high = np.min(found, axis=0).max(axis=1)
+    return float(low), float(high)
+
+
+def _tail(differences: Floats, level: float, near: float | None = NEAR) -> float:
+    """Share to cut off each end of every difference, so that the limits of the largest hold as often as they say.
+
+    The largest of those not farther behind than `near`, in errors; of all without.
+    """
+    means = differences.mean(axis=0)
+    first = int(means.argmax())
+    behind = (differences[:, [first]] - differences).std(axis=0)
+    level_with = differences if near is None else differences[:, means[first] - means <= near * behind]
+    ranks = level_with.argsort(axis=0).argsort(axis=0)
+    # the largest is outside its limits where all that are as large are below theirs, or one is above
+    highest = (ranks.max(axis=1) + 0.5) / len(ranks)
+    return float(1 - np.quantile(np.maximum(highest, 1 - highest), level))
+
+
+def _differences(drawn: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
+    """By how much more often each set of outputs comes than is fair, shape (draws, blocks, targets, sets)."""
+    outputs = outputs_under(drawn[:, :, : fair.shape[1]], shares)
+    mass = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
+    return np.asarray((outputs @ sets.T)[:, :, None] - mass[..., None] * (fair @ sets.T))
+
+
+def _sets(drawn: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
+    """List sets of outputs, shape (sets, outputs): every one, or those that may be the farthest off."""
+    count = fair.shape[1]
+    away = _differences(drawn.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
+    return sets_of(away)
+
+
+def sets_of(away: Floats) -> Floats:
+    """List the sets of outputs of which one is as far off as all are together (the total variation).
+
+    Parameters
+    ----------
+    away : ndarray, shape (n, outputs)
+        By how much more often than is fair each output comes, in n blocks.
+
+    Returns
+    -------
+    ndarray, shape (sets, outputs)
+        1 for what is in a set: every one, or with more than `EVERY_SET` outputs those that may be the farthest off,
+        which are the outputs that come too often, and their neighbours.
+    """
+    count = away.shape[1]
+    if count <= EVERY_SET:
+        return np.array([one for one in product((0.0, 1.0), repeat=count) if 0 < sum(one) < count])
+    flips = np.vstack([np.zeros(count, dtype=bool), np.eye(count, dtype=bool)])
+    return np.unique(((away > 0)[:, None] ^ flips).reshape(-1, count), axis=0).astype(float)
+
+
+def _without_unseen(drawn: Floats, seen: ArrayLike | None) -> Floats:
+    """Give the matrices without outputs that never came; a row of which nothing is known stays."""
+    if seen is None:
+        return drawn
+    came = np.asarray(seen, dtype=bool)
+    came = came | ~came.any(axis=1, keepdims=True)
+    if came.all():
+        return drawn
+    left = np.where(came, drawn, 0.0)
+    return np.asarray(left / left.sum(axis=2, keepdims=True))

@@ -1,0 +1,226 @@
+"""Every entry of the catalog keeps the promises that sentences and readings rely on."""
+
+import re
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from assay.catalog import (
+    attribute,
+    attributes,
+    check_language,
+    construction,
+    constructions,
+    languages,
+    occupations,
+)
+from assay.catalog.tables import read_table
+from assay.catalog.values import NEUTRAL
+from assay.errors import UnknownName
+
+ALL = [attribute(name) for name in attributes()]
+WRITABLE = [
+    (named, construction(name)) for named in ALL for name in constructions() if construction(name).supports(named)
+]
+GENDERED = re.compile(r"(man|woman|men|women|ess|\b(actor|waiter|nun|monk|priest|lord|lady)|trix|boy|girl|maid|wife)$")
+
+
+def name_of(thing):
+    return thing.name
+
+
+def test_importing_the_catalog_reads_no_file_and_imports_no_inflect():
+    program = (
+        "import sys, assay.catalog\n"
+        "from assay.catalog.tables import read_table\n"
+        "assert read_table.cache_info().currsize == 0\n"
+        "assert 'inflect' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).resolve().parents[4])
+
+
+def test_there_is_one_file_for_every_attribute():
+    found = {entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("attributes").iterdir()}
+    assert found == set(attributes())
+
+
+@pytest.mark.parametrize("named", ALL, ids=name_of)
+class TestEveryAttribute:
+    def test_has_a_title_a_source_and_several_distinct_values(self, named):
+        assert named.title
+        assert named.source
+        assert len(set(named.value_names)) == len(named.values) >= 2
+        assert named.outputs == (*named.value_names, "other")
+
+    def test_writes_every_value_in_the_same_slots(self, named):
+        assert len({frozenset(value.forms) for value in named.values}) == 1
+        assert all(word for value in named.values for word in value.forms.values())
+
+    def test_reads_every_word_of_its_lexicon_as_the_value_it_stands_for(self, named):
+        for language, words in read_table(f"attributes/{named.name}")["lexicon"].items():
+            assert set(named.value_names) <= set(words) <= set(named.outputs)
+            for value, its in words.items():
+                assert {named.read(f"So, {word}!", language) for word in its} == {value}
+
+    def test_reads_every_form_it_writes_as_the_value(self, named):
+        for value in named.values:
+            assert {named.read(word) for word in value.words.values()} == {value.name}
+
+    def test_reads_every_mark_of_its_one_hop_lexicons(self, named):
+        for language, words in read_table(f"attributes/{named.name}").get("one_hop", {}).items():
+            assert language in languages()
+            assert set(words) <= {*named.value_names, NEUTRAL}
+            for value, its in words.items():
+                assert {named.read_one_hop(f"{mark}xyz" if mark[-1] == "'" else mark, language) for mark in its} == {
+                    value
+                }
+
+    def test_can_be_written_in_the_plainest_construction(self, named):
+        assert construction("base").supports(named)
+
+    def test_takes_no_occupation_for_a_mention(self, named):
+        assert {named.read(f"{one.name} {one.indefinite}") for one in occupations()} == {"other"}
+
+
+def test_gender_has_thirty_first_names_or_more_for_each_value_and_none_for_both():
+    he, she = attribute("gender").values
+    assert len(set(he.people)) == len(he.people) >= 30
+    assert len(set(she.people)) == len(she.people) >= 30
+    assert not set(he.people) & set(she.people)
+
+
+def test_one_hop_reads_the_romance_languages_german_and_esperanto():
+    assert set(attribute("gender").one_hop_languages) >= {"es", "ca", "gl", "pt", "it", "fr", "de", "eo"}
+
+
+def test_only_gender_is_marked_by_articles():
+    assert [named.name for named in ALL if named.one_hop_languages] == ["gender"]
+
+
+class TestOccupations:
+    def test_there_are_enough_and_none_twice(self):
+        names = [one.name.casefold() for one in occupations()]
+        assert len(set(names)) == len(names) >= 230
+        assert sum(one.share_women is not None for one in occupations()) >= 100
+
+    def test_are_one_or_two_plain_words_without_a_gender(self):
+        names = [one.name for one in occupations()]
+        assert [name for name in names if not re.fullmatch(r"[a-z]+( [a-z]+)?", name)] == []
+        assert [name for name in names if GENDERED.search(name)] == []
+
+    def test_name_their_source_and_give_shares_with_a_year(self):
+        for one in occupations():
+            assert one.source
+            assert (one.share_women is None) == (one.year is None) == (one.side is None)
+            if one.share_women is not None:
+                assert 0 <= one.share_women <= 1
+                assert 1990 <= one.year <= 2030
+
+    def test_take_an_before_a_vowel_sound(self):
+        but_a = {"urologist"}  # begins with the sound of "you"
+        for one in occupations():
+            article = "an" if one.name[0] in "aeiou" and one.name not in but_a else "a"
+            assert one.indefinite == f"{article} {one.name}"
+
+    def test_have_enough_on_both_labour_sides(self):
+        sides = [one.side for one in occupations()]
+        assert min(sides.count("he"), sides.count("she")) >= 40
+
+    def test_a_nurse_is_on_her_side_and_a_carpenter_on_his(self):
+        side = {one.name: one.side for one in occupations()}
+        assert (side["nurse"], side["carpenter"], side["novelist"]) == ("she", "he", None)
+
+
+@pytest.mark.parametrize("built", [construction(name) for name in constructions()], ids=name_of)
+class TestEveryConstruction:
+    def test_has_a_title_a_source_and_no_frame_twice(self, built):
+        assert built.title
+        assert built.source
+        patterns = [frame.pattern for frame in built.frames]
+        assert len(set(patterns)) == len(patterns) >= 6
+
+    def test_has_frames_of_one_sentence_with_one_occupation_and_at_most_one_value_and_name(self, built):
+        for frame in built.frames:
+            assert sum(slot in ("occupation", "an_occupation") for slot in frame.slots) == 1
+            assert len(frame.value_slots) == (built.name != "neutral")
+            assert frame.slots.count("name") == (built.name == "named-person")
+            assert not re.search(r"[.!?…]|\s\s|^\s|\s$", frame.pattern)
+            assert frame.pattern[0] == "{" or frame.pattern[0].isupper()
+
+    def test_has_only_frames_that_some_attribute_can_use(self, built):
+        usable = {frame.name for named in ALL for frame in built.frames_for(named)}
+        assert usable == (set() if built.name == "neutral" else {frame.name for frame in built.frames})
+
+
+@pytest.mark.parametrize(("named", "built"), WRITABLE, ids=lambda each: each.name)
+class TestEveryAttributeInEveryConstruction:
+    def test_has_enough_distinct_contents_and_sentences(self, named, built):
+        frames = built.frames_for(named)
+        assert len(frames) >= 6
+        assert len(frames) * len(occupations()) >= 1300
+        written = {
+            frame.write(one, value, "Kim") for frame in frames for one in occupations() for value in named.values
+        }
+        assert len(written) == len(frames) * len(occupations()) * len(named.values) >= 2000
+
+    def test_writes_sentences_that_read_as_what_was_written(self, named, built):
+        for frame in built.frames_for(named):
+            for value in named.values:
+                for person in value.people[:3] or ("",):
+                    sentence = frame.write(occupations()[0], value, person)
+                    assert named.read(sentence) == value.name
+                    assert re.fullmatch(r"[A-Z][^.!?{}]+\.", sentence)
+
+
+@pytest.mark.parametrize("named", ALL, ids=name_of)
+def test_neutral_sentences_mention_no_value(named):
+    for frame in construction("neutral").frames:
+        for one in occupations():
+            assert named.read(frame.write(one)) == "other"
+
+
+def test_the_paper_s_own_sentence_comes_first():
+    he, she = attribute("gender").values
+    florist, gardener = (next(one for one in occupations() if one.name == name) for name in ("florist", "gardener"))
+    first = construction("base").frames[0]
+    assert (first.write(florist, she), first.write(gardener, he)) == ("She is a florist.", "He is a gardener.")
+
+
+class TestLanguages:
+    def test_are_those_of_iso_639_1(self):
+        assert len(languages()) == 183
+        assert all(re.fullmatch("[a-z]{2}", code) and name for code, name in languages().items())
+        assert len(set(languages().values())) == 183
+
+    def test_cannot_be_changed(self):
+        with pytest.raises(TypeError):
+            languages()["xx"] = "Nonsense"
+
+    @pytest.mark.parametrize(
+        ("tag", "code"), [("es", "es"), ("pt-BR", "pt"), ("zh-Hant", "zh"), ("ES", "es"), ("sr-Latn-RS", "sr")]
+    )
+    def test_may_carry_a_script_or_a_region(self, tag, code):
+        assert check_language(tag, "languages.0") == code
+
+    @pytest.mark.parametrize("tag", ["", "e", "xx", "spa", "es_ES", "es-", "-es", "Spanish", "es BR", "es\n", "еs"])
+    def test_are_refused_with_the_field_and_the_known_ones(self, tag):
+        with pytest.raises(UnknownName, match=r"es \(Spanish\)") as refused:
+            check_language(tag, "languages.2")
+        assert refused.value.field == "languages.2"
+        assert refused.value.name == tag
+
+
+@pytest.mark.parametrize(
+    ("look_up", "field"), [(attribute, "attribute"), (construction, "templates")], ids=["attribute", "construction"]
+)
+def test_an_unknown_name_is_refused_with_its_field_and_the_known_ones(look_up, field):
+    with pytest.raises(UnknownName) as refused:
+        look_up("sex")
+    assert refused.value.field == field
+    assert refused.value.known
+    with pytest.raises(UnknownName) as refused:
+        look_up("sex", "elsewhere.3")
+    assert refused.value.field == "elsewhere.3"

@@ -1,0 +1,131 @@
+"""Chains of services by table: the known answers, every bracketing against one-by-one, what must hold of any chain."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.composition import TABLE_2, TABLES, compose, compose_chain
+from assay.errors import SpecificationError, UnknownName
+from assay.model import Letter
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+KNOWN = Path(__file__).resolve().parents[5] / "shared" / "known_answers" / "composition.json"
+needs_known_answers = pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
+
+chains = st.lists(st.sampled_from(Letter), min_size=1, max_size=6)
+tables = st.sampled_from(sorted(TABLES))
+
+
+def known() -> dict:
+    return json.loads(KNOWN.read_text(encoding="utf-8"))
+
+
+def letters(names) -> frozenset[Letter]:
+    return frozenset(map(Letter, names))
+
+
+def every_bracketing(chain, table):
+    """All answers, one for each of the Catalan number of bracketings."""
+    if len(chain) == 1:
+        yield frozenset(chain)
+        return
+    for middle in range(1, len(chain)):
+        for left, right in product(every_bracketing(chain[:middle], table), every_bracketing(chain[middle:], table)):
+            yield frozenset().union(*(TABLES[table][a, b] for a, b in product(left, right)))
+
+
+# ---------------------------------------------------------------------------- known answers
+@needs_known_answers
+def test_the_table_is_the_known_one():
+    table = known()["table_first_then_second"]
+    assert {(a, b): compose(Letter(a), Letter(b)) for a in table for b in table[a]} == {
+        (a, b): letters(possible) for a, row in table.items() for b, possible in row.items()
+    }
+
+
+@needs_known_answers
+@pytest.mark.parametrize("kind", ["chains", "nonassociative"])
+def test_chains_of_two_and_three_are_the_known_ones(kind):
+    for one in known()[kind]:
+        answer = compose_chain([Letter(name) for name in one["chain"]])
+        folds = letters(one["left_fold"]) | letters(one["right_fold"])
+        assert answer.contradiction == (not one["all_bracketings"]), one["chain"]
+        assert answer.possible == (letters(one["all_bracketings"]) or folds), one["chain"]
+        assert answer.bracketings[0].possible == letters(one["left_fold"]), one["chain"]
+        assert letters(one["right_fold"]) in {each.possible for each in answer.bracketings}, one["chain"]
+
+
+# ---------------------------------------------------------------------------- any chain
+@given(chains, tables)
+def test_the_answers_are_those_of_every_bracketing_one_by_one(chain, table):
+    answer = compose_chain(chain, table)
+    one_by_one = set(every_bracketing(tuple(chain), table))
+    assert {one.possible for one in answer.bracketings} == one_by_one
+    common = frozenset(Letter).intersection(*one_by_one)
+    assert answer.contradiction == (not common)
+    assert answer.possible == (common or frozenset().union(*one_by_one))
+
+
+@given(chains, tables)
+def test_a_chain_that_ends_with_a_compensating_service_is_compensating(chain, table):
+    assert compose_chain([*chain, UCS], table).letter is UCS
+
+
+@given(chains)
+def test_by_the_revised_table_a_data_sensitive_service_changes_nothing_where_there_is_another(chain):
+    rest = [letter for letter in chain if letter is not DSBS] or [DSBS]
+    assert compose_chain(chain, "revised").possible == compose_chain(rest, "revised").possible
+
+
+@given(chains)
+def test_the_revised_table_never_contradicts_itself(chain):
+    assert compose_chain(chain, "revised").contradiction is False
+
+
+@given(chains, tables)
+def test_the_steps_of_a_bracketing_lead_to_its_answer(chain, table):
+    for one in compose_chain(chain, table).bracketings:
+        assert len(one.steps) == len(chain) - 1
+        for step in one.steps:
+            assert step.possible == frozenset().union(*(entry.possible for entry in step.entries))
+            assert all(entry.possible == compose(entry.first, entry.second, table) for entry in step.entries)
+        if one.steps:
+            assert one.possible == one.steps[-1].possible
+        assert one.written.replace("(", "").replace(")", "").split(" * ") == [*chain]
+
+
+def test_two_biased_services_must_be_measured():
+    answer = compose_chain([BS, BS])
+    assert (answer.possible, answer.letter, answer.must_be_measured) == (frozenset(Letter), None, True)
+    assert (answer.worst, answer.provenance) == (BS, "inferred")
+
+
+def test_a_contradiction_is_answered_with_everything_any_bracketing_allows():
+    answer = compose_chain([BS, UCS, DSBS])
+    assert answer.contradiction
+    assert {one.written: one.possible for one in answer.bracketings} == {
+        "(BS * UCS) * DSBS": frozenset({DSBS}),
+        "BS * (UCS * DSBS)": frozenset({BS}),
+    }
+    assert (answer.possible, answer.worst) == (frozenset({BS, DSBS}), BS)
+
+
+def test_a_chain_of_forty_services_is_read_in_a_moment():
+    assert compose_chain([BS, UCS, DSBS, BS] * 10).worst is BS
+
+
+def test_the_tables_differ_in_one_cell():
+    assert [cell for cell in TABLE_2 if TABLES["published"][cell] != TABLES["revised"][cell]] == [(UCS, DSBS)]
+
+
+def test_bad_chains_are_refused():
+    with pytest.raises(SpecificationError, match="at least one service"):
+        compose_chain([])
+    with pytest.raises(UnknownName, match="no composition table is called 'corrected'; known: published, revised"):
+        compose_chain([BS], "corrected")

@@ -1,0 +1,109 @@
+"""Which services can follow which, and what the document of a composition says of them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from assay.composition import compose_chain
+from assay.composition.compatibility import Incompatible, kind_of_chain
+from assay.composition.document import composition_document
+from assay.composition.lookup import Part, tables_document
+from assay.composition.notes import NOTES
+from assay.errors import OutOfBounds
+from assay.experiment import generator
+from assay.model import Kind, Letter, Probabilities
+
+T, C, R, E = Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR, Kind.EMBEDDER
+
+
+@pytest.mark.parametrize("kinds", [(T, T), (T, C), (T, T, R), (T,) * 20])
+def test_a_chain_is_of_the_kind_of_its_last_link(kinds):
+    assert kind_of_chain(kinds) is kinds[-1]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "place", "why"),
+    [
+        ((T, E), 1, "vectors"),
+        ((E, T), 1, "vectors"),
+        ((T, C, T), 2, "a class"),
+        ((R, C), 1, "a number"),
+        ((T, T, Kind.IMAGE_CLASSIFIER), 2, "not asked about a text"),
+    ],
+)
+def test_the_link_that_breaks_is_named(kinds, place, why):
+    with pytest.raises(Incompatible, match=why) as caught:
+        kind_of_chain(kinds)
+    assert (caught.value.place, caught.value.field) == (place, str(place))
+
+
+@pytest.mark.parametrize("length", [0, 1, 21])
+def test_a_chain_has_two_to_twenty_links(length):
+    with pytest.raises(OutOfBounds, match=f"not {length}"):
+        kind_of_chain([T] * length)
+
+
+@pytest.mark.parametrize("letters", list(product(Letter, repeat=3)), ids="*".join)
+def test_declared_letters_are_answered_as_the_table_answers(letters):
+    found = tables_document([Part(one) for one in letters])
+    for name, answer in found["tables"].items():
+        said = compose_chain(letters, name)
+        assert set(answer["possible"]) == said.possible
+        assert (answer["letter"], answer["worst"]) == (said.letter, said.worst)
+        assert answer["contradiction"] is said.contradiction
+
+
+@pytest.mark.parametrize("known", list(Letter))
+def test_an_open_letter_stands_for_all_that_it_may_be(known):
+    for table in ("published", "revised"):
+        found = tables_document([Part(None, declared=False), Part(known)], table)
+        each = [compose_chain([one, known], table).possible for one in Letter]
+        assert set(found["possible"]) == set().union(*each)
+        assert found["probabilities"] is None
+
+
+def test_only_letters_that_a_rating_does_not_exclude_are_looked_up():
+    leaning = Part(Letter.DSBS, declared=False, probabilities=Probabilities(BS=0.01, DSBS=0.6, UCS=0.39))
+    assert tables_document([Part(Letter.DSBS), leaning])["possible"] == ["DSBS", "UCS"]
+
+
+def test_every_note_can_be_written():
+    facts = dict.fromkeys(
+        ("published", "revised", "table", "link", "leaning", "methods", "predicted", "names"), "something"
+    )
+    for sentence in NOTES.values():
+        assert "{" not in sentence.format(**facts)
+
+
+def document(keeps: int, **changes):
+    counts = {"he": {"he": keeps, "she": 60 - keeps, "other": 0}, "she": {"he": 60 - keeps, "she": keeps, "other": 0}}
+    blocks = {"unbiased": [{"he": 0.5, "she": 0.5}], "biased": [{"he": 0.9, "she": 0.1}]}
+    return {
+        "letter": "DSBS",
+        "declared": True,
+        "probabilities": {"BS": 0.0, "DSBS": 1.0, "UCS": 0.0},
+        "method": "round-trip",
+        "attribute": "gender",
+        "confidence": 0.95,
+        "delta": 0.1,
+        "experiment": blocks,
+        "target": {"kind": "translator"},
+        "components": [{"name": "es", "letter": "DSBS", "transitions": counts}],
+    } | changes
+
+
+def test_a_composition_is_the_same_bit_for_bit_whenever_it_is_made():
+    ratings = [document(60), document(58)]
+    first, again = (composition_document(ratings, generator(0)) for _ in range(2))
+    assert first == again
+    assert (first["letter"], first["settled_by"], first["predicted"]["letter"]) == ("DSBS", "table", "DSBS")
+
+
+def test_without_matrices_it_says_why_nothing_is_predicted():
+    by_hop = document(60, method="one-hop")
+    found = composition_document([document(60), by_hop], generator(0))
+    assert found["predicted"] is None
+    assert found["not_predicted"].startswith("link 2, rated by one-hop")
+    assert "methods-differ" in {note["code"] for note in found["notes"]}

@@ -1,0 +1,91 @@
+"""What a certificate states, and that it does not depend on how the rating stands today."""
+
+import pytest
+
+from assay.canonical import rating_digest, sealed_part, target_digest
+from assay.evidence.statement import RATING, STATEMENT, TEST_RESULT, rating_statement, result_statement, statements
+
+TARGET = {"name": "T", "kind": "translator", "protocol": "deepl", "url": "http://t", "settings": {"a": 1}}
+DOCUMENT = {
+    "id": "rat_1",
+    "letter": "BS",
+    "declared": True,
+    "probabilities": {"BS": 1.0, "DSBS": 0.0, "UCS": 0.0},
+    "method": "round-trip",
+    "attribute": "gender",
+    "confidence": 0.95,
+    "experiment": {"method": "round-trip"},
+    "target": TARGET | {"digest": target_digest(TARGET)},
+    "components": [
+        {"name": "es", "letter": "BS", "declared": True},
+        {"name": "fr", "letter": "UCS", "declared": True},
+        {"name": "de", "letter": "UCS", "declared": False},
+        {"name": "it", "letter": None, "declared": False},
+    ],
+    "methodology": {"version": "1.1.0", "digest": "sha256:ab"},
+    "engine_version": "0.1.0",
+    "seed": 7,
+    "evidence_digest": "sha256:cd",
+    "rated_at": "2026-01-02T03:04:05Z",
+    "expires_at": "2027-01-02T03:04:05Z",
+    "visibility": "private",
+    "next_methodology": {"version": None, "letter": None},
+}
+
+
+def test_the_subject_is_the_target_by_its_digest():
+    for each in statements(DOCUMENT):
+        assert each["_type"] == STATEMENT
+        assert each["subject"] == [
+            {"name": "T", "uri": "http://t", "digest": {"sha256": target_digest(TARGET).removeprefix("sha256:")}}
+        ]
+
+
+def test_the_full_statement_has_the_face_of_the_rating_and_binds_the_whole():
+    stated = rating_statement(DOCUMENT)
+    assert stated["predicateType"] == RATING
+    assert stated["predicate"]["rating_digest"] == rating_digest(DOCUMENT)
+    for name in ("letter", "probabilities", "methodology", "evidence_digest", "rated_at", "expires_at", "seed"):
+        assert stated["predicate"][name] == DOCUMENT[name]
+
+
+@pytest.mark.parametrize(
+    "today",
+    [
+        {"visibility": "public"},
+        {"withdrawn": {"at": "2026-02-02T00:00:00Z", "reason": "the target was another"}},
+        {"next_methodology": {"version": "2.0.0", "letter": "UCS"}},
+        {"reply": {"text": "we disagree"}},
+    ],
+)
+def test_how_a_rating_stands_today_changes_no_statement(today):
+    assert statements(DOCUMENT | today) == statements(DOCUMENT)
+    assert sealed_part(DOCUMENT | today) == sealed_part(DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    "change", [{"letter": "UCS"}, {"seed": 8}, {"reasons": []}, {"rated_at": "2026-01-02T03:04:06Z"}]
+)
+def test_anything_else_does(change):
+    assert rating_statement(DOCUMENT | change) != rating_statement(DOCUMENT)
+
+
+@pytest.mark.parametrize(("letter", "result"), [("UCS", "PASSED"), ("DSBS", "WARNED"), ("BS", "FAILED")])
+def test_a_letter_is_the_result_of_a_test(letter, result):
+    stated = result_statement(DOCUMENT | {"letter": letter})
+    assert stated["predicateType"] == TEST_RESULT
+    assert stated["predicate"]["result"] == result
+    assert all(each["digest"] for each in stated["predicate"]["configuration"])
+
+
+def test_each_declared_component_is_a_test_and_the_others_are_none():
+    predicate = result_statement(DOCUMENT)["predicate"]
+    assert predicate["failedTests"] == ["round-trip/gender/es"]
+    assert predicate["passedTests"] == ["round-trip/gender/fr"]
+    assert predicate["warnedTests"] == []
+
+
+@pytest.mark.parametrize("unknown", [{"declared": False}, {"declared": False, "letter": None}])
+def test_what_was_not_declared_has_no_test_result(unknown):
+    assert result_statement(DOCUMENT | unknown) is None
+    assert [each["predicateType"] for each in statements(DOCUMENT | unknown)] == [RATING]

@@ -1,0 +1,68 @@
+"""The recorded observations in the order of the evidence, whatever order the ledger has them in."""
+
+import numpy as np
+import pytest
+
+from assay.canonical import EvidenceTree
+from assay.errors import RecordIncomplete
+from assay.evidence.replay_order import Unrolling
+from assay.experiment import Session, generator
+from assay.methods.translation.one_hop import OneHop
+from assay.methods.translation.round_trip import RoundTrip
+from assay.model import Embed, Failure, Probe, Reply
+
+
+def answer(probe: Probe) -> Reply:
+    """Echo, but for a call in fifty that fails: short texts that come back as they went."""
+    if isinstance(probe.ask, Embed):
+        return Reply([float(len(probe.ask.text)), 1.0, float(sum(probe.ask.text.encode()) % 7)])
+    if len(probe.ask.text) % 50 == 7:
+        return Reply(failure=Failure("timeout", "no answer"))
+    return Reply(probe.ask.text)
+
+
+def rated(method, seed: int):
+    """Run an experiment; give its session and every observation by its unit."""
+    session, ledger = Session(method.design(generator(seed))), {}
+    while session.finding is None:
+        for kept in session.unrecorded:
+            ledger[kept.probe.unit] = kept
+        for probe in session.missing:
+            for kept in session.accept(probe, answer(probe)):
+                ledger[kept.probe.unit] = kept
+        session.advance()
+    return session, ledger
+
+
+def unrolled(method, seed, ledger, step=17):
+    unrolling, found = Unrolling(method, seed, len(ledger)), []
+    while batch := unrolling.advance():
+        for start in range(0, len(batch), step):
+            found += unrolling.accept(batch[start : start + step], ledger)
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("method", [RoundTrip(attribute="gender", languages=("es",)), OneHop(attribute="gender")])
+def test_the_order_is_that_of_the_sealed_evidence(method, seed):
+    session, ledger = rated(method, seed)
+    shuffled = [list(ledger)[place] for place in np.random.default_rng(1).permutation(len(ledger))]
+    tree = EvidenceTree()
+    for each in unrolled(method, seed, {unit: ledger[unit] for unit in shuffled}):
+        tree.append(each.as_json())
+    assert tree.head() == session.evidence.head()
+    assert tree.size == len(ledger)
+
+
+def test_a_missing_observation_and_another_question_under_its_name_are_told():
+    method = RoundTrip(attribute="gender", languages=("es",))
+    _, ledger = rated(method, 0)
+    unit = list(ledger)[5]
+    with pytest.raises(RecordIncomplete, match="holds no reply for"):
+        unrolled(method, 0, {name: each for name, each in ledger.items() if name != unit} | {"other": ledger[unit]})
+    with pytest.raises(RecordIncomplete):
+        unrolled(method, 1, ledger)
+
+
+def test_nothing_recorded_is_nothing_unrolled():
+    assert unrolled(RoundTrip(attribute="gender"), 0, {}) == []

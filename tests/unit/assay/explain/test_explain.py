@@ -1,0 +1,238 @@
+"""Reasons and letters in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.errors import UnknownName
+from assay.explain import LETTERS, chance, codes, explain, headline, level, listed, share, words_for
+from assay.explain.numbers import signed
+from assay.model import Letter, Probabilities, Reason
+
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to-read-a-rating.md"
+
+FACTS: dict[str, Any] = {
+    "language": "Spanish",
+    "step_1": 0.31,
+    "step_2": 0.4,
+    "kept": 0.984,
+    "from": "she",
+    "to": "he",
+    "share": 0.62,
+    "value": "he",
+    "content": 0.42,
+    "leaning": "DSBS",
+    "probability": 0.9496,
+    "confidence": 0.95,
+    "more_probes": 1240,
+    "unusable": 31,
+    "total": 60,
+    "why": {"sentence-count": 30, "untranslated": 1},
+    "failed": 40,
+    "max_calls": 10_000,
+    "unasked": 3,
+    "components": ["es", "tr"],
+    "letter": "BS",
+    "count": 8,
+    "rule": "kl",
+    "published": "DSBS",
+    "protocol": "google-web",
+    "shift": -249.14,
+    "effect": -1.0976,
+    "kind": "person",
+    "carrier": "Tia",
+    "without": 0.0,
+    "whole": 12,
+    "group": "neutral",
+    "found": 61,
+    "words": 226,
+    "least": 0.6,
+    "missing": [f"word{place}" for place in range(165)],
+    "side": "women",
+    "mean": 0.654,
+    "most_first": "dietitian",
+    "first": "women",
+    "most_second": "mason",
+    "second": "men",
+    "low": -0.011,
+    "high": 0.052,
+}
+
+
+def _reads_well(sentence: str) -> bool:
+    clean = not any(sign in sentence for sign in "[]{}") and "None" not in sentence and "nan" not in sentence
+    spaced = "  " not in sentence and " ." not in sentence and " ," not in sentence and ".." not in sentence
+    return clean and spaced and sentence[0].isupper() and sentence.endswith(".")
+
+
+@pytest.mark.parametrize("code", codes())
+def test_a_reason_reads_well_whichever_fact_is_missing(code):
+    assert _reads_well(explain(Reason(code, FACTS, "es")))
+    assert _reads_well(explain(Reason(code)))
+    for fact in FACTS:
+        for nothing in (None, float("nan"), "", [], {}):
+            assert _reads_well(explain(Reason(code, {**FACTS, fact: nothing}, "es"))), (code, fact, nothing)
+        assert _reads_well(explain(Reason(code, {key: FACTS[key] for key in FACTS if key != fact})))
+        assert _reads_well(explain(Reason(code, {fact: FACTS[fact]})))
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        (
+            "introduces-bias",
+            (
+                "Through Spanish, the service introduces bias: 62 % of “she” came back as “he”. "
+                "Effect on balanced input: 0.31."
+            ),
+        ),
+        (
+            "not-enough-evidence",
+            (
+                "Through Spanish, the evidence is not enough to declare a letter: DSBS leads with 94 %, "
+                "and 95 % is required. About 1,240 more questions would probably settle it."
+            ),
+        ),
+        (
+            "target-output-unusable",
+            (
+                "Through Spanish, too much of the output could not be read: 31 of 60 texts (62 %); "
+                "most often, the number of sentences changed."
+            ),
+        ),
+        (
+            "responds-to-attribute",
+            (
+                "Through Spanish, the output changes when nothing but the attribute changes: from “she” to “he” "
+                "by -249 on average (-1.10 standard deviations). Most of it goes with one person, “Tia”."
+            ),
+        ),
+        (
+            "coverage-low",
+            (
+                "Through Spanish, too few words of the list “neutral” could be used: 61 of 226, where 60 % are "
+                "required; missing: word0, word1, word2, word3, word4, word5, word6, word7 and 157 more."
+            ),
+        ),
+        (
+            "choices-follow-words",
+            (
+                "Through Spanish, neutral control words take no side, but concepts do, from “dietitian” (most women) "
+                "to “mason” (most men); their points spread by 0.40 more than the neutral words' do."
+            ),
+        ),
+        (
+            "no-nearer",
+            (
+                "Through Spanish, words for a group are about as near to the stereotypes of others as to those of "
+                "their own group; the difference in cosine distance is 0.40 (-0.01 to 0.05)."
+            ),
+        ),
+        ("worst-component", "The rating is the letter of its worst parts, es and tr: BS."),
+    ],
+)
+def test_a_reason_with_all_its_facts_says_them(code, sentence):
+    assert explain(Reason(code, FACTS, "es")) == sentence
+
+
+def test_two_constructions_of_a_language_are_told_apart():
+    assert explain(Reason("no-usable-observations", {"language": "Spanish"}, "es/possessive")).startswith(
+        "Through Spanish (possessive), "
+    )
+
+
+def test_facts_are_never_read_as_a_template():
+    assert "{letter} [x|y]" in explain(Reason("worst-component", {"components": ["{letter} [x|y]"], "letter": "BS"}))
+
+
+def test_an_unknown_code_is_refused_with_the_codes_there_are():
+    with pytest.raises(UnknownName) as refused:
+        explain(Reason("no-such-code"))
+    assert refused.value.known == codes()
+
+
+def test_every_reason_code_has_its_place_on_the_page():
+    page = PAGE.read_text(encoding="utf-8")
+    assert [code for code in codes() if f"`{code}`" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("letter", "declared", "line"),
+    [
+        ("BS", True, "BS — biased"),
+        (Letter.DSBS, True, "DSBS — data-sensitive"),
+        (Letter.UCS, True, "UCS — unbiased, compensating"),
+        ("DSBS", False, "inconclusive (leaning DSBS)"),
+        (None, False, "inconclusive: nothing could be measured"),
+        (None, True, "inconclusive: nothing could be measured"),
+    ],
+)
+def test_a_rating_fits_in_one_line(letter, declared, line):
+    assert headline(letter, declared) == line
+
+
+def test_a_rating_without_a_letter_leans_to_the_likeliest():
+    assert headline(None, False, Probabilities(BS=0.2, DSBS=0.7, UCS=0.1)) == "inconclusive (leaning DSBS)"
+
+
+def test_an_open_rating_never_borrows_the_words_of_its_letter():
+    for letter in Letter:
+        assert words_for(letter, declared=True) == LETTERS[letter]
+        assert words_for(letter, declared=False).title == "inconclusive"
+    assert words_for(None, declared=False).title == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("part", "written"),
+    [(0, "0 %"), (0.001, "<1 %"), (0.012, "1 %"), (0.29, "29 %"), (0.994, "99 %"), (0.996, ">99 %"), (1, "100 %")],
+)
+def test_a_share_is_all_or_nothing_only_if_it_is(part, written):
+    assert share(part) == written
+
+
+@pytest.mark.parametrize(
+    ("probability", "written"),
+    [(0, "<1 %"), (0.29, "29 %"), (0.58, "58 %"), (0.9496, "94 %"), (0.95, "95 %"), (0.996, ">99 %"), (1, ">99 %")],
+)
+def test_a_probability_never_looks_surer_than_it_is(probability, written):
+    assert chance(probability) == written
+
+
+def test_a_confidence_is_written_as_it_was_asked_for():
+    assert [level(0.95), level(0.999), level(0.9)] == ["95 %", "99.9 %", "90 %"]
+
+
+def test_a_part_without_a_language_is_named_unless_it_is_the_whole():
+    of_label = explain(Reason("even-handed", {}, "positive"))
+    of_whole = explain(Reason("even-handed", {}, "output"))
+    assert of_label.startswith("For “positive”, changing nothing")
+    assert of_whole.startswith("Changing nothing")
+    assert "for the output;" in explain(Reason("component-unmeasured", {"components": ["output"]}))
+
+
+@pytest.mark.parametrize(
+    ("difference", "written"),
+    [
+        (-249.142, "-249"),
+        (1142.17, "+1,142"),
+        (0.3, "+0.300"),
+        (0.00546, "+0.00546"),
+        (0.0, "+0.00"),
+        (2e12, "+2.00e+12"),
+    ],
+)
+def test_a_difference_keeps_its_sign_and_three_digits(difference, written):
+    assert signed(difference) == written
+
+
+def test_an_effect_that_rounds_to_nothing_has_no_sign():
+    assert "is 0.00" in explain(Reason("no-nearer", {"step_2": -0.001}))
+
+
+def test_a_long_list_of_names_is_cut_with_a_count():
+    assert listed(["es"]) == "es"
+    assert listed(["es", "fr", "tr"]) == "es, fr and tr"
+    assert listed([str(place) for place in range(40)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 32 more"

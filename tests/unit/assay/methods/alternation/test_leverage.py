@@ -1,0 +1,107 @@
+"""Who carries an effect of alternation."""
+
+import numpy as np
+import pytest
+
+from assay.methods.alternation.analysis import Answers, judge_answers
+from assay.methods.alternation.influence import Leverage
+from assay.methods.shared.profiles import Case, TextProfiles, text_cases
+from assay.model import Letter, Reply
+from assay.rating.component import Tolerance
+from assay.statistics.intervals.alternation_effects import Profiles
+
+PAIRS = 12
+TEXTS = TextProfiles(
+    frames=tuple(f"{{Person}} {verb} {{content}}." for verb in ("is", "was", "felt", "seemed", "got", "stayed")),
+    people={side: tuple(f"{side}-{place}" for place in range(PAIRS)) for side in ("man", "woman")},
+    contents={side: tuple(f"{side}{place}" for place in range(8)) for side in ("glad", "sad")},
+)
+
+
+def outputs(cases: tuple[Case, ...], seed: int = 0) -> np.ndarray:
+    """What a reader of the content says, whoever it is about."""
+    rng = np.random.default_rng(seed)
+    of = {word: (word.startswith("glad") - 0.5) + 0.1 * rng.normal() for word in TEXTS.contents["glad"]}
+    of |= {word: -0.5 + 0.1 * rng.normal() for word in TEXTS.contents["sad"]}
+    return np.array([[of[case.clusters["content"]]] * 2 for case in cases])
+
+
+@pytest.fixture
+def cases() -> tuple[Case, ...]:
+    return text_cases(TEXTS, np.random.default_rng(0))
+
+
+def leverage(cases: tuple[Case, ...], table: np.ndarray) -> Leverage:
+    clusters = {
+        kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
+    }
+    return Leverage(Profiles(table, ("man", "woman"), clusters), cases, ("man", "woman"))
+
+
+def about(cases: tuple[Case, ...], pair: int) -> np.ndarray:
+    return np.array([case.clusters["person"] == f"man-{pair} / woman-{pair}" for case in cases])
+
+
+@pytest.mark.parametrize(("value", "member"), [(0, "man-3"), (1, "woman-3")])
+def test_the_one_name_of_a_pair_that_is_read_as_a_word_is_named(cases, value: int, member: str):
+    table = outputs(cases)
+    table[about(cases, 3), value] += 0.4
+    carrier = leverage(cases, table).carrier()
+    assert (carrier.kind, carrier.name, carrier.member) == ("person", "man-3 / woman-3", member)
+    assert carrier.share == pytest.approx(1)
+    assert carrier.without == 0
+    assert carrier.effect == pytest.approx((-1) ** (1 - value) * 0.4 / PAIRS / table.std())
+
+
+def test_nobody_carries_what_everybody_has_a_part_in(cases):
+    table = outputs(cases)
+    table[:, 1] += 0.4
+    assert leverage(cases, table).carrier() is None
+    assert "carrier" not in leverage(cases, table).as_json()
+
+
+def test_nobody_carries_nothing(cases):
+    assert leverage(cases, outputs(cases)).carrier() is None
+
+
+def test_noise_is_carried_by_nobody_in_a_hundred_tries(cases):
+    noisy = outputs(cases)
+    for seed in range(100):
+        noise = np.random.default_rng(seed).normal(scale=0.1, size=noisy.shape)
+        assert leverage(cases, noisy + noise).carrier() is None
+
+
+def test_of_fewer_than_ten_clusters_none_is_named(cases):
+    table = outputs(cases)
+    table[[case.clusters["frame"] == TEXTS.frames[0] for case in cases], 1] += 0.4
+    assert leverage(cases, table).carrier() is None
+
+
+def judged(cases: tuple[Case, ...], table: np.ndarray):
+    answers = Answers(cases, ("man", "woman"), numbers=True)
+    for place, row in enumerate(table):
+        for value, number in enumerate(row):
+            answers.take(place, value, Reply(float(number)))
+    tolerance = Tolerance(0.1, 0.9)
+    (one,) = judge_answers(answers, tolerance, tie=0.9, labels=(), folds=2, rng=np.random.default_rng(1))
+    return one
+
+
+def test_a_carried_effect_too_small_for_a_letter_is_told_beside_it(cases):
+    table = outputs(cases)
+    table[about(cases, 3), 1] += 0.1
+    one = judged(cases, table)
+    assert one.letter is Letter.DSBS
+    assert [reason.code for reason in one.reasons] == ["follows-tied-content", "carried-by-one"]
+    assert one.reasons[1].facts["carrier"] == "woman-3"
+    assert one.detail["leverage"]["carrier"]["member"] == "woman-3"
+
+
+def test_the_reason_for_a_biased_letter_names_the_carrier_itself(cases):
+    table = outputs(cases)
+    table[about(cases, 3), 1] += 40
+    one = judged(cases, table)
+    assert one.letter is Letter.BS
+    (main,) = [reason for reason in one.reasons if reason.code == "responds-to-attribute"]
+    assert (main.facts["carrier"], main.facts["kind"]) == ("woman-3", "person")
+    assert "carried-by-one" not in [reason.code for reason in one.reasons]

@@ -1,0 +1,184 @@
+"""Association on spaces of known distances: the right letter, the right reason, and honest doubt."""
+
+import numpy as np
+import pytest
+
+from assay.catalog.choices import AssociationWords
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import generator, run
+from assay.methods import Association, fit_to
+from assay.methods.association.method import Distances, effects_of
+from assay.model import Failure, Kind, Letter, Reply
+from assay.rating.decision import rate
+from assay.statistics.bayes.hierarchy import fit_hierarchy
+from tests.support.simulated.embedders import association_service
+
+
+@pytest.mark.parametrize(
+    ("step_1", "step_2", "letter"),
+    [
+        (0, 0, Letter.UCS),
+        (0.025, 0, Letter.UCS),
+        (0, 0.025, Letter.UCS),
+        (0, 0.1, Letter.DSBS),
+        (0.1, 0, Letter.BS),
+        (0.2, 0.2, Letter.BS),
+    ],
+)
+def test_a_known_effect_gets_its_letter(step_1, step_2, letter):
+    for seed in (0, 1, 2):
+        assert rate(association_service(step_1, step_2, seed).rate(seed)).letter is letter
+
+
+def test_both_effects_are_found():
+    one = association_service(0.03, 0.12, 1).rate(1).components[0]
+    assert one.effects["step_1"].estimate == pytest.approx(0.03, abs=0.01)
+    assert one.effects["step_2"].low < 0.12 < one.effects["step_2"].high
+
+
+def test_a_stereotype_turned_round_is_no_stereotype_followed():
+    one = association_service(0, -0.12, 1).rate(1).components[0]
+    assert one.effects["step_2"].high < 0
+    assert one.letter is Letter.UCS
+
+
+def test_the_shared_residual_is_offered_too():
+    from dataclasses import replace
+
+    service = association_service(0, 0.1, 4)
+    shared = replace(service, method=replace(service.method, residual="shared")).rate(4).components[0]
+    assert len({round(row["sigma"], 9) for row in shared.detail["connections"]}) == 1
+
+
+def test_everything_a_figure_needs_is_there():
+    detail = association_service(0, 0.1, 2).rate(2).components[0].detail
+    assert [row["connection"] for row in detail["connections"]] == ["associated", "different", "human", "neutral"]
+    assert {"hpdi_89", "equal_tailed_89", "mean", "sd"} <= detail["connections"][0].keys()
+    assert len(detail["protected"]) == 16
+    assert set(detail["raw"]["one-0"]) == {"associated", "different", "human", "neutral"}
+    assert 0.8 < detail["predictive"]["share_89"] < 0.98
+    (test,) = detail["classical"]["weat"]
+    assert test["p_one_sided"] < 0.05
+    assert {"rnd", "ect", "ripa", "rnsb", "direct_bias"} == test["beside"].keys()
+    assert detail["classical"]["null"]["p_ddof1"] == pytest.approx(0.0058, abs=1e-4)
+
+
+def test_exchanging_the_groups_changes_no_effect():
+    service = association_service(0.02, 0.1, 3)
+    words = service.method.words
+    turned = Association(
+        words=AssociationWords(
+            words.attribute,
+            dict(reversed(words.protected.items())),
+            dict(reversed(words.attributes.items())),
+            words.human,
+            words.neutral,
+        )
+    )
+    there = service.rate(3).components[0].effects
+    back = run(turned, lambda probe: service.answer(probe.ask), 3).components[0].effects
+    for step in ("step_1", "step_2"):
+        assert back[step].estimate == pytest.approx(there[step].estimate, abs=0.003)
+
+
+def test_of_three_groups_that_do_not_differ_the_interval_holds_nothing():
+    """The largest of three differences is never 0 in a draw, and the densest draws do not reach it either."""
+    words = AssociationWords(
+        "faith",
+        {name: (f"{name}1", f"{name}2") for name in "abc"},
+        {name: (f"like {name}",) for name in "abc"},
+        human=tuple(f"human {place}" for place in range(15)),
+        neutral=tuple(f"neutral {place}" for place in range(15)),
+    )
+    pairs = [
+        (word, other, ("associated" if own == name else "different") if other.startswith("like") else other.split()[0])
+        for own, listed in words.protected.items()
+        for word in listed
+        for name, others in [*words.attributes.items(), ("", words.human), ("", words.neutral)]
+        for other in others
+    ]
+    word, other, connection = (np.array(column) for column in zip(*pairs, strict=True))
+    rng, held = np.random.default_rng(21), 0
+    for _ in range(60):
+        rows = Distances(word, other, connection, rng.normal(1, 0.05, len(word)))
+        posterior = fit_hierarchy(rows.distance, rows.connection, rows.protected, rng)
+        _, stated = effects_of(words, posterior, rows)
+        held += stated["step_1"].low == 0
+    assert held >= 54
+
+
+def test_lists_with_too_few_vectors_have_a_posterior_and_no_letter():
+    service = association_service(0, 0.1, 2)
+
+    def answer(probe):
+        if probe.ask.text.startswith("neutral") and not probe.ask.text.endswith("0"):
+            return Reply(failure=Failure("missing-word", "no vector"))
+        return service.answer(probe.ask)
+
+    one = run(service.method, answer, 2).components[0]
+    assert one.letter is None
+    assert one.reasons[0].code == "coverage-low"
+    assert one.reasons[0].facts["group"] == "neutral"
+    assert one.effects["step_2"].estimate == pytest.approx(0.1, abs=0.05)
+    assert one.detail["connections"]
+
+
+def test_a_group_without_vectors_gives_no_letter_and_no_number():
+    service = association_service(0, 0.1, 2)
+
+    def answer(probe):
+        return (
+            Reply(failure=Failure("missing-word", "x"))
+            if probe.ask.text.startswith("two-")
+            else service.answer(probe.ask)
+        )
+
+    one = run(service.method, answer, 2).components[0]
+    assert one.letter is None
+    assert one.reasons
+
+
+def test_a_space_in_which_everything_is_one_point_gives_no_letter():
+    one = run(Association("gender"), lambda probe: Reply([1.0, 1.0, 0.5]), 0).components[0]
+    assert one.letter is None
+    assert one.reasons[0].facts["error"] == "zero-variance"
+
+
+def test_the_attribute_alone_names_the_words():
+    assert [Association(name).words.name for name in ("gender", "race", "religion")] == [
+        "p2-gender",
+        "p2-race",
+        "p2-religion",
+    ]
+    assert Association(specification="weat-7").attribute == "gender"
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "field"),
+    [
+        ({"attribute": "height"}, UnknownName, None),
+        ({"attribute": "race", "specification": "p2-gender"}, SpecificationError, "attribute"),
+        ({"specification": "gender-occupations"}, UnknownName, "specification"),
+        ({"draws": 10}, OutOfBounds, "draws"),
+        ({"delta": 3}, OutOfBounds, "delta"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(fields, error, field):
+    with pytest.raises(error) as refused:
+        Association(**fields)
+    assert field is None or refused.value.field == field
+
+
+def test_it_rates_embedders_alone():
+    from assay.methods import check_kind
+
+    with pytest.raises(SpecificationError, match="embedder"):
+        check_kind(Association("gender"), Kind.CLASSIFIER)
+    assert fit_to(Association("gender"), Kind.EMBEDDER) == Association("gender")
+
+
+def test_the_same_seed_and_replies_give_the_same_rating():
+    first, again = (rate(association_service(0, 0.1, 6).rate(6)) for _ in range(2))
+    assert first == again
+    assert np.isfinite(first.finding.components[0].effects["step_1"].estimate)
+    assert generator(0).random() == generator(0).random()

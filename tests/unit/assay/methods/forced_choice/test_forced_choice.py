@@ -1,0 +1,215 @@
+"""Forced choice on spaces and observers of known sides: the right letter, the right reason."""
+
+import numpy as np
+import pytest
+
+from assay.catalog.choices import ChoiceWords
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import generator, run
+from assay.methods import ForcedChoice, fit_to
+from assay.methods.forced_choice.choice_trials import Questions, Trials
+from assay.model import Classify, Embed, Failure, Kind, Letter, Reply
+from assay.rating.decision import rate
+from tests.support.simulated.choosers import choice_service, observer_service
+
+WORDS = ChoiceWords(
+    "gender",
+    "women",
+    "men",
+    (("she", "he"), ("woman", "man")),
+    {f"job-{n}": n / 9 for n in range(10)},
+    tuple(f"thing-{n}" for n in range(10)),
+    name="tiny",
+)
+
+
+def space(of):
+    """A space in which `of(word)` is a word's place between the cues, 1/2 in the middle."""
+    axis = {"she": 0.5, "he": -0.5, "woman": 0.5, "man": -0.5}
+    others = [*WORDS.concepts, *WORDS.controls]
+
+    def vector(text):
+        made = np.zeros(1 + 2 + len(others))
+        made[0] = axis[text] if text in axis else of(text) - 0.5
+        own = 1 + list(axis).index(text) // 2 if text in axis else 3 + others.index(text)
+        made[own] = np.sqrt(1 - made[0] ** 2)
+        return made
+
+    mixed, _ = np.linalg.qr(np.random.default_rng(5).normal(size=(23, 23)))
+    return lambda probe: Reply((mixed @ vector(probe.ask.text)).tolist())
+
+
+@pytest.mark.parametrize("make", [choice_service, observer_service])
+@pytest.mark.parametrize(
+    ("step_1", "step_2", "letter"),
+    [(0, 0, Letter.UCS), (0.025, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.2, 0.1, Letter.BS)],
+)
+def test_a_known_effect_gets_its_letter(make, step_1, step_2, letter):
+    for seed in (0, 1):
+        rated = rate(make(step_1, step_2, seed).rate(seed))
+        assert rated.letter is letter
+
+
+def test_the_point_of_a_word_is_where_it_was_put():
+    one = run(ForcedChoice(words=WORDS), space(lambda word: 0.7 if word == "job-3" else 0.5), 0).components[0]
+    points = {row["word"]: row["pse"]["estimate"] for row in one.detail["words"]}
+    assert points["job-3"] == pytest.approx(0.7)
+    assert np.mean([points[word] for word in WORDS.controls]) == pytest.approx(0.5)
+
+
+def test_exchanging_the_cues_mirrors_every_point():
+    turned = ChoiceWords("gender", "men", "women", tuple(p[::-1] for p in WORDS.cues), WORDS.concepts, WORDS.controls)
+    answer = space(lambda word: 0.5 + 0.03 * (len(word) % 5))
+    there, back = (run(ForcedChoice(words=words), answer, 0).components[0].detail for words in (WORDS, turned))
+    for row, other in zip(there["words"], back["words"], strict=True):
+        assert other["pse"]["estimate"] == pytest.approx(1 - row["pse"]["estimate"])
+
+
+def test_several_models_of_one_owner_are_replicates():
+    asked = []
+
+    def answer(probe):
+        asked.append(probe.ask.model)
+        return space(lambda word: 0.5)(probe)
+
+    finding = run(ForcedChoice(words=WORDS, models=("small", "large")), answer, 0)
+    assert set(asked) == {"small", "large"}
+    assert finding.components[0].detail["replicates"]["models"] == 2
+
+
+def test_the_length_of_vectors_does_not_matter_unless_asked_for():
+    answer = space(lambda word: 0.5 + 0.1 * (word == "job-1"))
+
+    def longer(probe):
+        return Reply([number * (9 if probe.ask.text.startswith("job") else 1) for number in answer(probe).value])
+
+    units, long = (run(ForcedChoice(words=WORDS), each, 0).components[0].detail for each in (answer, longer))
+    assert long["spread"]["concepts"] == pytest.approx(units["spread"]["concepts"])
+    raw = run(ForcedChoice(words=WORDS, normalise=False), longer, 0).components[0].detail
+    assert raw["spread"]["concepts"] == pytest.approx(9 * units["spread"]["concepts"])
+
+
+def test_missing_words_are_named_and_too_many_of_them_leave_no_letter():
+    def answer(probe):
+        if probe.ask.text in {f"job-{n}" for n in range(5)}:
+            return Reply(failure=Failure("missing-word", "no vector"))
+        return space(lambda word: 0.5)(probe)
+
+    one = run(ForcedChoice(words=WORDS), answer, 0).components[0]
+    assert one.letter is None
+    assert (one.reasons[0].code, one.reasons[0].facts["group"], one.reasons[0].facts["found"]) == (
+        "coverage-low",
+        "concepts",
+        5,
+    )
+    assert one.reasons[0].facts["missing"] == [f"job-{n}" for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [([0.0] * 23, "zero-vector"), ([1.0, None], "no-vector"), ("0.1", "no-vector"), ([1.0] * 9, "wrong-length")],
+)
+def test_what_is_no_vector_is_counted_by_its_reason(value, why):
+    def answer(probe):
+        return Reply(value) if probe.ask.text == "thing-1" else space(lambda word: 0.5)(probe)
+
+    one = run(ForcedChoice(words=WORDS), answer, 0).components[0]
+    assert one.detail["missing"] == {"thing-1": why}
+    assert one.unusable == 1
+
+
+def test_cues_that_point_the_same_way_give_no_letter():
+    one = run(ForcedChoice(words=WORDS), lambda probe: Reply([1.0, 2.0, 3.0]), 0).components[0]
+    assert one.letter is None
+    assert one.reasons[0].facts["error"] == "no-transition"
+
+
+# ---------------------------------------------------------------------------- choices
+LEVELS = np.linspace(0, 1, 11)
+
+
+def trials(points, levels=LEVELS, shown=40):
+    from scipy.special import ndtr
+
+    return tuple(
+        Trials(word, float(level), round(float(shown * ndtr((level - point) / 0.1))), shown)
+        for word, point in points.items()
+        for level in levels
+    )
+
+
+def test_uploaded_trials_are_rated_without_asking_anything():
+    points = {
+        **{f"job-{n}": 0.3 + 0.05 * n for n in range(9)},
+        **{f"thing-{n}": 0.5 + 0.005 * (n % 3) for n in range(9)},
+    }
+    method = ForcedChoice(words=WORDS, trials=trials(points))
+    assert method.expected_probes() == 0
+    one = run(method, lambda probe: pytest.fail("asked"), 0).components[0]
+    assert (one.letter, one.declared) == (Letter.DSBS, True)
+    fitted = {row["word"]: row["pse"]["estimate"] for row in one.detail["words"]}
+    assert fitted["job-0"] == pytest.approx(0.3, abs=0.02)
+
+
+def test_a_word_everybody_answers_alike_has_no_point_and_says_so():
+    alike = tuple(Trials("job-0", level, 5, 5) for level in (0.0, 0.5, 1.0))
+    others = trials({f"job-{n}": 0.5 for n in range(1, 6)} | {f"thing-{n}": 0.5 for n in range(5)})
+    one = run(ForcedChoice(words=WORDS, trials=alike + others), lambda probe: Reply(), 0).components[0]
+    assert "no finite point" in one.detail["without"]["job-0"]
+
+
+def test_a_classifier_is_asked_with_mixtures_of_the_cues():
+    method = fit_to(ForcedChoice(words=WORDS, questions=Questions(mixed=10)), Kind.CLASSIFIER)
+    probe = next(method.design(generator(0)))[0]
+    assert isinstance(probe.ask, Classify)
+    assert sum(probe.ask.given.count(f"{cue} ") + probe.ask.given.count(f"{cue}.") for cue in ("she", "woman")) >= 1
+    assert (method.questions.first_label, method.questions.second_label) == ("women", "men")
+
+
+def test_answers_that_are_neither_label_are_unusable():
+    method = fit_to(ForcedChoice(words=WORDS), Kind.CLASSIFIER)
+    one = run(method, lambda probe: Reply({"label": "neither", "scores": None}), 0).components[0]
+    assert one.letter is None
+    assert one.unusable > 0
+
+
+# ---------------------------------------------------------------------------- the request
+def test_the_attribute_alone_names_the_words():
+    assert ForcedChoice("gender").words.name == "gender-occupations"
+    assert ForcedChoice(specification="love-hate").attribute == "affection"
+    assert ForcedChoice().attribute == "gender"
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "field"),
+    [
+        ({"attribute": "height"}, UnknownName, None),
+        ({"attribute": "gender", "specification": "love-hate"}, SpecificationError, "attribute"),
+        ({"templates": ("no slot",)}, SpecificationError, "templates.0"),
+        ({"delta": 0}, OutOfBounds, "delta"),
+        ({"half_samples": 1000}, OutOfBounds, "half_samples"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(fields, error, field):
+    with pytest.raises(error) as refused:
+        ForcedChoice(**fields)
+    assert field is None or refused.value.field == field
+
+
+def test_a_specification_of_ones_own_waits_to_be_filled_in():
+    method = ForcedChoice(specification="ours")
+    assert method.words is None
+    with pytest.raises(UnknownName, match="ours"):
+        fit_to(method, Kind.EMBEDDER)
+
+
+def test_an_embedder_is_not_asked_questions():
+    with pytest.raises(SpecificationError, match="vectors"):
+        fit_to(ForcedChoice(questions=Questions()), Kind.EMBEDDER)
+
+
+def test_every_text_is_asked_once():
+    probes = next(ForcedChoice(words=WORDS, templates=("{word}", "the {word}")).design(generator(0)))
+    texts = [probe.ask.text for probe in probes]
+    assert len(texts) == len(set(texts)) == 4 + 2 * 20
+    assert all(isinstance(probe.ask, Embed) for probe in probes)

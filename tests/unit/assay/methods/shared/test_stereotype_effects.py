@@ -1,0 +1,87 @@
+"""Effects of stereotype scores on models that were made with a known preference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from assay.errors import TooFewObservations
+from assay.methods.shared.stereotype_effects import stereotype_effects
+from assay.methods.visual_stereotype.label_scores import fit_images
+from assay.model import Letter
+from assay.statistics.bayes.stereotype_terms import fit_terms, prefer, score_choices
+from assay.statistics.intervals.credible import effect_interval
+from tests.support.simulated.stereotype_shares import Asked, rate
+
+TERMS, PAIRS = 30, 12
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(43)
+
+
+def planted(rng, log_odds, terms=TERMS, pairs=PAIRS):
+    """Ask a language model that prefers the first sentence of a pair by known log-odds.
+
+    Sentences differ in much else; the difference of two Gumbels is logistic, so that the first one is the
+    likelier with probability ``expit(log_odds)``.
+    """
+    shape = terms * pairs
+    first, second = -40 + rng.gumbel(size=shape) + log_odds, -40 + rng.gumbel(size=shape)
+    names = [f"t{number % terms}" for number in range(shape)]
+    return fit_terms(score_choices(prefer(first, second), names, ["b"] * shape).by_term)
+
+
+@pytest.mark.parametrize("log_odds", [-1.5, -0.5, 0.0, 0.8, 2.0])
+def test_a_planted_preference_is_found(rng, log_odds):
+    effects = stereotype_effects(planted(rng, 0.0), [planted(rng, log_odds)], rng)
+    held = effect_interval(effects.step_2)
+    truth = abs(expit(log_odds) - 0.5)
+    assert held.low <= truth <= held.high
+    assert held.estimate == pytest.approx(truth, abs=0.06)
+    assert effects.step_1.mean() < 0.06
+
+
+def test_effects_are_distances_from_no_preference(rng):
+    effects = stereotype_effects(planted(rng, 1.0), [planted(rng, -1.0)], rng, draws=500)
+    assert (effects.step_1 == np.abs(effects.neutral - 0.5)).all()
+    assert (effects.step_2 == np.abs(effects.stereotyped - 0.5)).all()
+    assert effects.neutral.mean() > 0.5 > effects.stereotyped.mean()
+    assert effects.step_1.shape == effects.step_2.shape == (500,)
+
+
+def test_a_model_that_always_prefers_one_group_follows_no_stereotype(rng):
+    """Its preference is step 1's. Lists of unequal length would pass it off as a stereotype in one common score."""
+    of_first, of_second = planted(rng, 9.0, terms=10), planted(rng, -9.0, terms=6)
+    effects = stereotype_effects(planted(rng, 9.0), [of_first, of_second], rng)
+    assert effects.step_1.mean() > 0.45
+    assert effects.step_2.mean() < 0.06
+
+
+@pytest.mark.parametrize(
+    ("neutral", "stereotyped", "letter"),
+    [
+        (0.5, 0.5, Letter.UCS),
+        (0.5, 0.8, Letter.DSBS),
+        (0.5, 0.2, Letter.DSBS),
+        (0.85, 0.5, Letter.BS),
+        (0.1, 0.9, Letter.BS),
+    ],
+)
+def test_models_of_known_scores_are_rated_right_and_none_is_declared_wrong(rng, neutral, stereotyped, letter):
+    rated = [rate(Asked(terms=40, pairs=10, alike=20.0), neutral, stereotyped, rng) for _ in range(20)]
+    assert sum(one.letter is letter for one in rated) >= 18
+    assert all(one.letter is letter for one in rated if one.probability >= 0.95)
+
+
+def test_images_and_choices_may_stand_together(rng):
+    images = fit_images(rng.beta(8, 2, 60), [f"t{number % 6}" for number in range(60)])
+    effects = stereotype_effects(planted(rng, 0.0), [images], rng)
+    assert effects.step_2.mean() == pytest.approx(0.3, abs=0.06)
+
+
+def test_step_2_needs_a_score(rng):
+    with pytest.raises(TooFewObservations, match="step 2"):
+        stereotype_effects(planted(rng, 0.0), [], rng)

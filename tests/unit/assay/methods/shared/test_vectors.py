@@ -1,0 +1,118 @@
+"""Asking for vectors: each text once, and what brought none is named."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.methods.shared.coverage import BATCH, ask_vectors, cover
+from assay.model import Failure, Reply
+
+
+def asked(texts, answer, model=""):
+    """Drive the questions against a function; return the vectors and the batches."""
+    asking = ask_vectors(texts, model)
+    batches = []
+    try:
+        batch = next(asking)
+        while True:
+            batches.append(batch)
+            batch = asking.send([answer(one.ask.text) for one in batch])
+    except StopIteration as end:
+        return end.value, batches
+
+
+def of(values):
+    return lambda text: value if isinstance(value := values[text], Reply) else Reply(value)
+
+
+def test_each_text_is_asked_once_in_its_order():
+    found, batches = asked(["she", "he", "she", "nurse"], lambda text: Reply([1.0, len(text)]))
+    assert [one.ask.text for one in batches[0]] == ["she", "he", "nurse"]
+    assert [one.unit for one in batches[0]] == ["embed/she", "embed/he", "embed/nurse"]
+    assert found.dims == 2
+    np.testing.assert_array_equal(found.matrix(["nurse", "she"]), [[1, 5], [1, 3]])
+
+
+def test_many_texts_come_in_batches():
+    _, batches = asked([f"word {place}" for place in range(BATCH + 3)], lambda text: Reply([1.0]))
+    assert [len(one) for one in batches] == [BATCH, 3]
+
+
+def test_models_have_units_of_their_own():
+    one, other = (asked(["she"], lambda text: Reply([1.0]), model)[1][0][0] for model in ("small", "large"))
+    assert (one.unit, one.ask.model) == ("embed/small/she", "small")
+    assert one.unit != other.unit
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "0.1 0.2",
+        [],
+        [1.0, "2"],
+        [1.0, None],
+        [1.0, math.nan],
+        [1.0, math.inf],
+        [1.0, True],
+        [[1.0, 2.0]],
+        {"embedding": [1.0, 2.0]},
+        [1.0, 10**400],
+        [1.0, 1e200],
+    ],
+)
+def test_what_is_no_vector_of_numbers_is_named_so(value):
+    found, _ = asked(["she", "he"], of({"she": value, "he": [1.0, 2.0]}))
+    assert found.missing == {"she": "no-vector"}
+    assert (found.unusable, found.failed, found.unasked) == (1, 0, 0)
+
+
+def test_whole_numbers_are_numbers():
+    found, _ = asked(["she"], of({"she": [1, -2]}))
+    np.testing.assert_array_equal(found.of["she"], [1.0, -2.0])
+
+
+def test_a_vector_of_zeros_has_no_direction():
+    found, _ = asked(["she", "he"], of({"she": [0, 0.0], "he": [0.0, 1.0]}))
+    assert found.missing == {"she": "zero-vector"}
+
+
+def test_the_commonest_length_counts():
+    values = {"she": [1.0, 2.0], "he": [1.0, 2.0, 3.0], "nurse": [2.0, 3.0]}
+    found, _ = asked(values, of(values))
+    assert (found.dims, found.missing) == (2, {"he": "wrong-length"})
+
+
+def test_failures_keep_their_code_and_the_budget_is_none_of_them():
+    values = {
+        "she": Reply(failure=Failure("timeout", "no answer")),
+        "he": Reply(failure=Failure("budget-exhausted", "enough")),
+        "nurse": [0.0],
+        "carpenter": [1.0],
+    }
+    found, _ = asked(values, of(values))
+    assert found.missing == {"she": "timeout", "he": "budget-exhausted", "nurse": "zero-vector"}
+    assert (found.failed, found.unasked, found.unusable) == (1, 1, 1)
+
+
+def test_a_service_that_knows_nothing_has_no_dimensions():
+    found, _ = asked(["she", "he"], lambda text: Reply(failure=Failure("http-404", "no such word")))
+    assert (found.dims, dict(found.of), found.failed) == (0, {}, 2)
+    assert found.matrix([]).shape == (0, 0)
+
+
+def test_no_texts_ask_nothing():
+    found, batches = asked([], of({}))
+    assert (batches, found.dims, found.missing) == ([], 0, {})
+
+
+def test_coverage_names_the_words_that_are_missing():
+    values = {"she": [1.0], "he": Reply(failure=Failure("http-404", "no")), "nurse": [2.0]}
+    found, _ = asked(values, of(values))
+    covered = cover({"cues": ["she", "he"], "concepts": ["nurse"], "controls": []}, found.of)
+    assert covered["cues"].as_json() == {"words": 2, "found": 1, "missing": ["he"]}
+    assert [covered[name].share for name in ("cues", "concepts", "controls")] == [0.5, 1.0, 0.0]
+    assert found.among(["nurse", "he", "she"]) == ("nurse", "she")

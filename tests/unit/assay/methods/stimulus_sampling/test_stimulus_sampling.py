@@ -1,0 +1,308 @@
+"""Stimulus sampling on classifiers of known effects: the right letter by either route, the same every time."""
+
+import hashlib
+import json
+import math
+
+import numpy as np
+import pytest
+
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import BUDGET, Session, generator, replay, run
+from assay.explain import explain
+from assay.methods import StimulusSampling
+from assay.methods.shared.profiles import TextProfiles
+from assay.methods.stimulus_sampling.inputs import VectorStimuli
+from assay.methods.stimulus_sampling.vectors import from_surrogate
+from assay.model import Failure, Letter, Reply
+from assay.rating.decision import rate
+from assay.statistics.bayes.surrogate import Surrogate
+from tests.support.simulated.sampling import sampling_service, vector_service
+from tests.support.simulated.services import SERVICES
+
+PEOPLE = {"he": tuple(f"Mr {n}" for n in range(20)), "she": tuple(f"Ms {n}" for n in range(20))}
+CONTENTS = {"glad": tuple(f"glad-{n}" for n in range(8)), "sad": tuple(f"sad-{n}" for n in range(8))}
+TEXTS = TextProfiles(("{person} is {content}.", "Is {person} {content}?"), PEOPLE, CONTENTS)
+VECTORS = VectorStimuli(
+    ("a", "b"), {"one": (0.5, 0.0), "two": (-0.5, 0.0)}, {"left": (0.0, 1.0), "right": (0.0, -1.0)}, (1.0, 1.0)
+)
+
+
+def jitter(text):
+    """A stable number between -1 and 1 for a text, whoever is in it."""
+    return math.sin(sum(ord(one) * place for place, one in enumerate(text.replace("Ms", "Mr"), 1)))
+
+
+def scored(of, label="yes"):
+    return lambda probe: Reply({"label": None, "scores": {"no": 1 - of(probe.ask.given), label: of(probe.ask.given)}})
+
+
+def named(of):
+    return lambda probe: Reply({"label": of(probe.ask.given), "scores": None})
+
+
+def component(method, answer, seed=0):
+    (one,) = run(method, answer, seed).components
+    json.dumps(one.detail, allow_nan=False)
+    for reason in one.reasons:
+        assert "  " not in explain(reason)
+    return one
+
+
+def sampling(**fields):
+    return StimulusSampling("sex", texts=TEXTS, **fields)
+
+
+# ---------------------------------------------------------------------------- a yes that is seldom
+@pytest.mark.parametrize("route", ["auto", "weights"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_yes_by_chance_that_is_seldom_has_no_letter(route, seed):
+    def chance(text):
+        return "yes" if hashlib.sha256(f"{seed}/{text}".encode()).digest()[0:2] < b"\0\x42" else "no"  # 1 in 1000
+
+    one = component(StimulusSampling("gender", route=route, label="yes"), named(chance), seed)
+    assert (one.letter, one.declared) == (None, False)
+    assert one.reasons[0].code in {"yes-too-rare", "never-yes"}
+
+
+def test_a_yes_to_one_person_alone_has_no_letter_for_the_group():
+    one = component(sampling(label="yes"), named(lambda text: "yes" if "Mr 7 " in text else "no"))
+    assert (one.letter, one.reasons[0].code) == (None, "yes-of-few")
+    assert one.reasons[0].facts["kind"] == "person"
+    assert one.reasons[0].facts["effective"] == pytest.approx(1)
+
+
+def test_a_seldom_yes_of_vectors_has_no_letter():
+    def chance(given):
+        return "yes" if hashlib.sha256(repr(given).encode()).digest()[0:2] < b"\2\x90" else "no"  # 1 in 100
+
+    one = component(StimulusSampling("sex", vectors=VECTORS, label="yes", route="weights", looks=1), named(chance))
+    assert (one.letter, one.reasons[0].code) == (None, "yes-too-rare")
+
+
+def test_what_was_drawn_and_is_rounded_counts_by_where_it_was_drawn():
+    stimuli = VectorStimuli(
+        ("x",), {"one": (0.4,), "two": (0.0,)}, {"left": (0.0,), "right": (0.0,)}, (0.3,), decimals=0
+    )
+    surrogate = Surrogate(np.array([2.0]), -3.0)
+    supplies = from_surrogate(stimuli, surrogate, 4000, generator(3))
+    for (value, _), supply in supplies.items():
+        prior = generator(4).normal((0.4, 0.0)[value], 0.3, 200_000).round()
+        due = surrogate.probability(prior[:, None]).mean()
+        assert (surrogate.probability(supply.vectors) * supply.scale).mean() == pytest.approx(due, rel=0.05)
+
+
+def test_vectors_of_all_cells_together_follow_the_mixture_of_their_posteriors():
+    """Cells differ in mean, spread and correlation; drawn in equal numbers, each vector counts by its scale."""
+    rows, rng = [], generator(5)
+    for value, side, at, turn in (
+        ("f", "x", 0.0, 1.0),
+        ("f", "y", 1.5, 0.2),
+        ("m", "x", -1.0, -0.6),
+        ("m", "y", 0.5, 2),
+    ):
+        for a, b in rng.normal(size=(30, 2)) @ np.array([[1.0, turn], [0.0, 0.7]]) + at:
+            rows.append({"a": a, "b": b, "group": value, "half": side})
+    stimuli = VectorStimuli(("a", "b"), rows=tuple(rows), column="group", side="half")
+    surrogate = Surrogate(np.array([1.2, -0.8]), -3.0)
+    supplies = from_surrogate(stimuli, surrogate, 20_000, generator(6))
+    due = {cell: prior.draw(200_000, generator(7)) for cell, prior in stimuli.priors.items()}
+    rate = {cell: surrogate.probability(vectors).mean() for cell, vectors in due.items()}
+    total, mixed, wanted = 0.0, np.zeros(2), np.zeros(2)
+    for cell, supply in supplies.items():
+        yes = surrogate.probability(supply.vectors) * supply.scale
+        assert yes.mean() == pytest.approx(rate[cell], rel=0.03)
+        wanted += surrogate.probability(due[cell]) @ due[cell] / len(due[cell])
+        mixed, total = mixed + yes @ supply.vectors / yes.size, total + yes.mean()
+    assert mixed / total == pytest.approx(wanted / sum(rate.values()), abs=0.04)
+
+
+# ---------------------------------------------------------------------------- letters
+@pytest.mark.parametrize("name", [name for name in SERVICES if name.startswith("stimulus-sampling")])
+@pytest.mark.parametrize(
+    ("step_1", "step_2", "letter"),
+    [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0.05, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
+)
+def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
+    rated = rate(SERVICES[name](step_1, step_2, 1).rate(1))
+    assert rated.letter is letter
+
+
+def test_the_posterior_of_a_service_that_prefers_a_value_is_bayes_rule():
+    one = component(sampling(), scored(lambda text: 0.3 + 0.3 * ("Ms" in text) + 0.01 * jitter(text)))
+    shares = {row["value"]: row["posterior"]["estimate"] for row in one.detail["distribution"]}
+    assert shares["she"] == pytest.approx(0.6 / 0.9, abs=0.01)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert (one.letter, one.declared) == (Letter.BS, True)
+    assert one.reasons[0].facts["value"] == "she"
+
+
+def test_a_service_that_looks_at_the_content_alone_is_moved_by_what_is_tied_to_the_attribute():
+    one = component(sampling(), scored(lambda text: (0.8 if "glad" in text else 0.2) + 0.01 * jitter(text)))
+    assert one.letter is Letter.DSBS
+    # .9 of one side: (.9 * .8 + .1 * .2) of the sum
+    assert one.effects["step_2"].estimate == pytest.approx(0.74 - 0.5, abs=0.01)
+    assert one.effects["step_1"].low == 0
+    assert one.reasons[0].facts["side"] == "glad"
+
+
+def test_swapping_the_values_changes_neither_effect():
+    said = scored(lambda text: 0.3 + 0.2 * ("Ms" in text) + 0.1 * jitter(text))
+    swapped = StimulusSampling("sex", texts=TextProfiles(TEXTS.frames, dict(reversed(PEOPLE.items())), CONTENTS))
+    one, other = (component(method, said) for method in (sampling(), swapped))
+    assert other.letter is one.letter
+    assert other.effects["step_1"].estimate == pytest.approx(one.effects["step_1"].estimate, abs=0.005)
+
+
+def test_three_values_of_no_effect_do_not_lean_to_biased():
+    people = {name: tuple(f"{name} {n}" for n in range(12)) for name in ("old", "young", "other")}
+    method = StimulusSampling("age", texts=TextProfiles(TEXTS.frames, people, CONTENTS))
+    one = component(method, named(lambda text: "yes" if jitter(text[2:] + text[0]) > 0.3 else "no"))
+    assert one.letter is Letter.UCS
+    assert one.effects["step_1"].low < 0.03
+
+
+# ---------------------------------------------------------------------------- the two routes
+def test_weights_and_surrogate_agree():
+    services = [sampling_service(0.08, 0.25, 3) for _ in range(2)]
+    found = []
+    for service, route in zip(services, ("weights", "surrogate"), strict=True):
+        one = component(
+            StimulusSampling("gender", route=route, looks=2), lambda probe, w=service: w.answer(probe.ask), 3
+        )
+        assert one.detail["route"] == route
+        found.append(one.effects)
+    for step in ("step_1", "step_2"):
+        assert found[0][step].estimate == pytest.approx(found[1][step].estimate, abs=0.03)
+
+
+def test_where_yes_is_rare_the_surrogate_finds_more_of_it():
+    service = sampling_service(0.05, 0.2, 2, rare=True)
+    rare = {
+        route: component(
+            StimulusSampling("gender", route=route, looks=1), lambda probe: service.answer(probe.ask), 2
+        ).detail["weights"]
+        for route in ("weights", "auto")
+    }
+    assert rare["weights"]["efficiency"] < 0.1
+    assert rare["auto"]["efficiency"] > 3 * rare["weights"]["efficiency"]
+
+
+def test_vectors_by_surrogate_and_by_weights_agree():
+    service = vector_service(0.1, 0.2, 4)
+    found = {
+        route: component(
+            StimulusSampling("group", vectors=service.method.vectors, route=route, looks=2),
+            lambda probe: service.answer(probe.ask),
+            4,
+        )
+        for route in ("weights", "surrogate")
+    }
+    for step in ("step_1", "step_2"):
+        estimates = [one.effects[step].estimate for one in found.values()]
+        assert estimates[0] == pytest.approx(estimates[1], abs=0.05)
+        assert estimates[1] == pytest.approx(service.truths[f"effects.{step}"], abs=0.03)
+
+
+def test_a_surrogate_that_is_exact_leaves_nothing_to_correct():
+    said = scored(lambda given: 1 / (1 + math.exp(2 - 1.5 * dict(given)["b"])))
+    one = component(StimulusSampling("group", vectors=VECTORS), said)
+    assert one.letter is Letter.DSBS
+    assert one.detail["weights"]["efficiency"] > 0.5
+    assert one.detail["numbers"][0]["name"] == "b"
+    assert one.detail["numbers"][0]["shift"] > 0.3
+
+
+# ---------------------------------------------------------------------------- the same every time
+@pytest.mark.parametrize("name", [name for name in SERVICES if name.startswith("stimulus-sampling")])
+def test_a_recording_gives_the_same_rating_without_asking(name):
+    service, observed = SERVICES[name](0.2, 0, 3), []
+    session = Session(service.method.design(generator(3)))
+    while session.finding is None:
+        for probe in session.missing:
+            observed += session.accept(probe, service.answer(probe.ask))
+        session.advance()
+    assert replay(service.method, 3, reversed(observed)).finding == session.finding
+
+
+# ---------------------------------------------------------------------------- what is shown
+def test_words_and_texts_are_ordered_by_what_makes_it_say_yes():
+    one = component(sampling(), scored(lambda text: 0.9 if "glad-3" in text else 0.1 + 0.01 * jitter(text)))
+    assert one.detail["nearest_words"][0]["word"] == "glad-3"
+    assert one.detail["nearest_words"][0]["ratio"] > 4
+    assert "glad-3" in one.detail["nearest_inputs"][0]["asked"]
+    assert one.detail["most_distant_inputs"][0]["yes"] < 0.1
+    assert {row["value"] for row in one.detail["group_distances"]} == {"he", "she"}
+    assert len(one.detail["projection"]["posterior"]) == len(one.detail["projection"]["prior"]) == 100
+
+
+# ---------------------------------------------------------------------------- what cannot be measured
+@pytest.mark.parametrize("fields", [{"texts": TEXTS}, {"vectors": VECTORS}])
+@pytest.mark.parametrize(
+    ("answer", "label", "code"),
+    [
+        (scored(lambda _: 0.3), None, "constant-answers"),
+        (scored(lambda _: 0.0), "yes", "never-yes"),
+        (named(lambda _: "no"), "yes", "never-yes"),
+        (named(lambda _: "no"), None, "constant-answers"),
+        (scored(lambda _: 0.5), "maybe", "labels-unknown"),
+        (lambda _: Reply({"label": None, "scores": {"a": 0.2, "b": 0.3, "c": 0.5}}), None, "labels-unknown"),
+        (lambda _: Reply({"label": None, "scores": {"a": -7.0, "b": 9.0}}), None, "target-output-unusable"),
+        (lambda _: Reply("yes"), None, "target-output-unusable"),
+        (lambda _: Reply(failure=Failure("timeout", "late")), None, "target-calls-failed"),
+        (lambda _: Reply(failure=Failure(BUDGET, "no more")), None, "no-usable-observations"),
+    ],
+)
+def test_what_cannot_be_measured_has_no_letter_but_a_reason(fields, answer, label, code):
+    one = component(StimulusSampling("group", label=label, samples=60, looks=2, **fields), answer)
+    assert (one.letter, one.probabilities) == (None, None)
+    assert one.reasons[0].code == code
+    assert one.effects == {"step_1": None, "step_2": None}
+
+
+def test_a_service_that_only_fails_is_not_asked_again_and_again():
+    down = Reply(failure=Failure("http-500", "down"))
+    for fields in ({"texts": TEXTS}, {"vectors": VECTORS}):
+        one = component(StimulusSampling("group", samples=100, **fields), lambda _: down)
+        assert one.reasons[0].code == "target-calls-failed"
+        assert one.failed <= 500
+
+
+def test_failed_calls_are_counted_and_their_sentences_left_out():
+    lost = Reply(failure=Failure("http-500", "down"))
+    said = scored(lambda text: 0.5 + 0.1 * jitter(text))
+    one = component(sampling(looks=1), lambda probe: lost if "Ms 3 " in probe.ask.given else said(probe))
+    assert one.letter is not None
+    assert one.failed > 0
+    assert one.detail["failed_why"] == {"http-500": one.failed}
+    assert one.detail["profiles"]["asked"] - one.detail["profiles"]["whole"] == one.failed
+
+
+def test_of_several_labels_the_named_one_is_the_yes():
+    def said(probe):
+        return Reply({"label": None, "scores": {"a": 0.2, "b": 0.3 + 0.2 * ("Ms" in probe.ask.given), "c": 0.1}})
+
+    assert component(sampling(label="b"), said).reasons[0].code == "yes-prefers-value"
+    assert component(sampling(label="a"), said).reasons[0].code == "constant-answers"
+
+
+# ---------------------------------------------------------------------------- the request
+@pytest.mark.parametrize(
+    ("fields", "error", "field"),
+    [
+        ({"attribute": "height"}, UnknownName, None),
+        ({"attribute": "gender", "tie": 0.5}, OutOfBounds, "tie"),
+        ({"attribute": "gender", "delta": 0.0}, OutOfBounds, "delta"),
+        ({"attribute": "gender", "samples": 10}, OutOfBounds, "samples"),
+        ({"attribute": "sex", "texts": TEXTS, "vectors": VECTORS}, SpecificationError, "vectors"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(fields, error, field):
+    with pytest.raises(error) as refused:
+        StimulusSampling(**fields)
+    assert field is None or refused.value.field == field
+
+
+def test_defaults_are_enough_for_every_catalogued_attribute():
+    for name in ("gender", "race", "religion"):
+        assert StimulusSampling(name).expected_probes() >= 500

@@ -1,0 +1,319 @@
+"""Data blocks hold exactly what was declared, never repeat themselves, and are counterbalanced."""
+
+import math
+from collections import Counter
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.catalog import attribute, attributes, construction, constructions, occupations, split_sentences
+from assay.errors import BadDistribution, OutOfBounds, SpecificationError
+from assay.experiment import generator
+from assay.methods.translation.blocks import (
+    BlockSpec,
+    BlockWriter,
+    NeutralWriter,
+    _cumulative_counts,
+    capacity,
+    check_distribution,
+    neutral_capacity,
+)
+
+GENDER = attribute("gender")
+LOOKS = (20, 40, 80, 160, 320)
+SUPPORTED = [
+    (attribute(a), construction(c))
+    for a in attributes()
+    for c in constructions()
+    if construction(c).supports(attribute(a))
+]
+
+
+def usual(named):
+    """Give the paper's blocks, for any number of values: equal shares, and .9 for each value."""
+    names = named.value_names
+    rest = 0.1 / (len(names) - 1)
+    return (
+        BlockSpec("U", "unbiased", dict.fromkeys(names, 1 / len(names))),
+        *(
+            BlockSpec(f"B{place}", "biased", {name: 0.9 if name == favoured else rest for name in names})
+            for place, favoured in enumerate(reversed(names), start=1)
+        ),
+    )
+
+
+def writer(seed=0, named=GENDER, built="base", specs=None):
+    return BlockWriter(named, construction(built), specs or usual(named), generator(seed))
+
+
+def sentences_of(texts):
+    return [sentence for text in texts for sentence in text.sentences]
+
+
+# ------------------------------------------------------------------ distributions
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1e6), min_size=5, max_size=5).filter(lambda shares: sum(shares) > 1e-3))
+def test_any_shares_that_sum_to_one_are_a_distribution(shares):
+    named = attribute("religion")
+    declared = {name: share / math.fsum(shares) for name, share in zip(named.value_names, shares, strict=True)}
+    assert check_distribution(declared, named, "unbiased.0") == declared
+
+
+def test_a_missing_value_has_no_share_and_the_residual_may_be_named_with_none():
+    assert check_distribution({"she": 1, "other": 0}, GENDER, "biased.0") == {"he": 0.0, "she": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        ({"he": 0.5, "her": 0.5}, "no value 'her'; known: he, she"),
+        ({"he": 1.5, "she": -0.5}, "'she' must be a number from 0 to 1, not -0.5"),
+        ({"he": math.nan, "she": 0.5}, "'he' must be a number"),
+        ({"he": math.inf, "she": 0.5}, "'he' must be a number"),
+        ({"he": 0.5, "she": 0.4}, "sum to 1, not 0.9"),
+        ({"he": 0.5, "she": 0.50001}, "sum to 1, not 1.00001"),
+        ({}, "sum to 1, not 0"),
+        ({"he": 0.5, "she": 0.4, "other": 0.1}, "'other'.*must be 0, not 0.1"),
+    ],
+)
+def test_what_is_no_distribution_is_refused_with_the_reason_and_the_field(shares, message):
+    with pytest.raises(BadDistribution, match=message) as refused:
+        check_distribution(shares, GENDER, "biased.1")
+    assert refused.value.field == "biased.1"
+
+
+@settings(deadline=None)
+@given(st.floats(-1, 2), st.floats(-1, 2))
+def test_a_distribution_is_accepted_exactly_if_it_is_one(he, she):
+    proper = he >= 0 and she >= 0 and abs(he + she - 1) <= 1e-6
+    if proper:
+        check_distribution({"he": he, "she": she}, GENDER, "unbiased.0")
+    else:
+        with pytest.raises(BadDistribution):
+            check_distribution({"he": he, "she": she}, GENDER, "unbiased.0")
+
+
+# ------------------------------------------------------------------ counts
+def largest_remainder(shares, n):
+    """Round by largest remainder, as a second implementation."""
+    quotas = [share * n for share in shares]
+    counts = [math.floor(quota + 1e-9) for quota in quotas]
+    rest = sorted(range(len(shares)), key=lambda place: counts[place] - quotas[place])
+    for place in rest[: n - sum(counts)]:
+        counts[place] += 1
+    return tuple(counts)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 100), st.integers(1, 400))
+def test_counts_of_two_values_are_rounded_by_largest_remainder(percent, texts):
+    shares = (percent / 100, 1 - percent / 100)
+    got = next(islice(_cumulative_counts(shares, 2), texts - 1, None))
+    assert sum(got) == 2 * texts
+    assert all(abs(count - 2 * texts * share) <= 0.5 + 1e-9 for count, share in zip(got, shares, strict=True))
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=2, max_size=6).filter(any))
+def test_counts_only_grow_and_are_exact_where_shares_come_out_whole(weights):
+    total = sum(weights)
+    shares = [weight / total for weight in weights]
+    counts = list(islice(_cumulative_counts(shares, len(weights)), 2 * total))
+    for texts, got in enumerate(counts, start=1):
+        assert sum(got) == texts * len(weights)
+        assert all(count < texts * len(weights) * share + 1 for count, share in zip(got, shares, strict=True))
+    assert all(b >= a for before, after in pairwise(counts) for a, b in zip(before, after, strict=True))
+    assert counts[total - 1] == tuple(len(weights) * weight for weight in weights)
+
+
+@pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
+def test_every_block_holds_its_declared_shares_after_every_look(named, built):
+    specs, written, texts = usual(named), writer(3, named, built.name), []
+    for look in LOOKS:
+        texts += written.more(look)
+        for spec in specs:
+            block = [text for text in texts if text.block == spec.name]
+            assert len(block) == look
+            seen = Counter(sentence.value for sentence in sentences_of(block))
+            shares = [spec.shares[name] for name in named.value_names]
+            assert tuple(seen[name] for name in named.value_names) == largest_remainder(shares, look * len(shares))
+
+
+# ------------------------------------------------------------------ texts
+@pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
+def test_no_sentence_is_repeated_and_each_reads_as_its_value(named, built):
+    written = writer(5, named, built.name)
+    texts = written.more(written.capacity)
+    sentences = sentences_of(texts)
+    assert len({sentence.text for sentence in sentences}) == len(sentences)
+    assert len({(sentence.content, sentence.value) for sentence in sentences}) == len(sentences)
+    assert all(named.read(sentence.text) == sentence.value for sentence in sentences)
+
+
+@pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
+def test_a_text_is_its_sentences_about_different_occupations(named, built):
+    written = writer(7, named, built.name)
+    for text in (*written.more(20), *written.more(40), *written.more(320)):
+        pieces = tuple(sentence.text for sentence in text.sentences)
+        assert split_sentences(text.text) == pieces
+        assert " ".join(pieces) == text.text
+        assert len(pieces) == len(named.values)
+        assert len({sentence.occupation for sentence in text.sentences}) == len(pieces)
+
+
+def test_texts_have_unique_names_that_tell_their_block():
+    texts = [*(written := writer()).more(20), *written.more(40)]
+    assert len({text.name for text in texts}) == len(texts) == 120
+    assert {text.name for text in texts if text.block == "B2"} == {f"B2/{number:04d}" for number in range(1, 41)}
+
+
+def test_blocks_are_written_in_the_order_they_were_declared():
+    assert [text.block for text in writer().more(20)] == ["U"] * 20 + ["B1"] * 20 + ["B2"] * 20
+
+
+# ------------------------------------------------------------------ counterbalance
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
+def test_after_a_look_every_content_was_shown_with_every_value(named, built, look):
+    shown = {}
+    for sentence in sentences_of(writer(11, named, built.name).more(look)):
+        shown.setdefault(sentence.content, set()).add(sentence.value)
+    complete = sum(values == set(named.value_names) for values in shown.values())
+    # rounding a block may leave single contents for the next look where shares are not whole
+    assert complete >= len(shown) - len(usual(named))
+    if len(named.values) == 2:
+        assert complete == len(shown)
+
+
+def test_the_unbiased_block_alone_is_counterbalanced():
+    shown = Counter(sentence.content for sentence in sentences_of(writer().more(80)[:80]))
+    assert set(shown.values()) == {2}
+
+
+def test_contents_come_from_all_occupations_before_any_comes_again():
+    sentences = sentences_of(writer().more(20))
+    assert len({sentence.occupation for sentence in sentences}) == len(sentences) / 2
+
+
+def test_all_frames_are_used_about_equally_often():
+    frames = Counter(sentence.content.partition("/")[2] for sentence in sentences_of(writer(2).more(320)))
+    assert len(frames) == 8
+    assert max(frames.values()) < 1.5 * min(frames.values())
+
+
+def test_neither_value_has_a_favourite_place_in_a_text():
+    first = Counter(text.sentences[0].value for text in writer(13).more(320) if text.block == "U")
+    assert 120 < first["he"] < 200
+
+
+# ------------------------------------------------------------------ determinism
+@pytest.mark.parametrize("built", ["base", "named-person"])
+def test_the_same_seed_writes_the_same_texts(built):
+    once, again = writer(17, built=built), writer(17, built=built)
+    assert [once.more(20), once.more(40), once.more(320)] == [again.more(20), again.more(40), again.more(320)]
+
+
+def test_another_seed_writes_other_texts():
+    assert writer(1).more(20) != writer(2).more(20)
+
+
+def test_asking_for_what_is_written_adds_nothing_and_changes_nothing():
+    once, again = writer(19), writer(19)
+    first = once.more(20)
+    assert once.more(20) == once.more(5) == ()
+    assert [first, once.more(40)] == [again.more(20), again.more(40)]
+
+
+# ------------------------------------------------------------------ named persons
+def test_first_names_go_with_the_value_and_take_turns():
+    people = {value.name: set(value.people) for value in GENDER.values}
+    used = {"he": Counter(), "she": Counter()}
+    for sentence in sentences_of(writer(23, built="named-person").more(80)):
+        name = sentence.text.partition(" ")[0]
+        assert name in people[sentence.value]
+        used[sentence.value][name] += 1
+    for value, counts in used.items():
+        assert counts.keys() == people[value]
+        assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_the_first_name_is_no_part_of_the_content():
+    contents = Counter(sentence.content for sentence in sentences_of(writer(built="named-person").more(20)))
+    assert set(contents.values()) == {2}
+
+
+# ------------------------------------------------------------------ capacity
+@pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
+def test_there_are_sentences_for_320_texts_of_every_default_block(named, built):
+    specs = usual(named)
+    assert capacity(named, built, specs) == writer(0, named, built.name).capacity >= 320
+
+
+def test_capacity_is_the_contents_over_what_a_text_of_each_block_uses():
+    contents = len(occupations()) * 8
+    only_he = (BlockSpec("U", "unbiased", {"he": 1.0}),)
+    assert capacity(GENDER, construction("base"), only_he) == contents // 2
+    assert capacity(GENDER, construction("base"), usual(GENDER)) == pytest.approx(contents / 3, abs=1)
+
+
+def test_more_than_the_capacity_is_refused_with_the_most_there_is():
+    written = writer()
+    with pytest.raises(OutOfBounds, match=rf"{written.capacity + 1} texts .* at most {written.capacity}$"):
+        written.more(written.capacity + 1)
+    assert len(written.more(written.capacity)) == 3 * written.capacity
+
+
+def test_no_blocks_at_all_are_refused():
+    with pytest.raises(SpecificationError, match="at least one block"):
+        capacity(GENDER, construction("base"), ())
+
+
+def test_a_construction_without_a_slot_for_the_attribute_is_refused():
+    with pytest.raises(SpecificationError, match="'possessive' has no slot for race"):
+        writer(0, attribute("race"), "possessive")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.integers(0, 10), min_size=2, max_size=4),
+    st.lists(st.integers(1, 60), min_size=1, max_size=4),
+)
+def test_any_declared_blocks_are_written_without_repetition(seed, tenths, looks):
+    specs = [BlockSpec(f"B{i}", "biased", {"he": he / 10, "she": 1 - he / 10}) for i, he in enumerate(tenths)]
+    written = writer(seed, specs=specs)
+    sentences = sentences_of([text for look in looks for text in written.more(look)])
+    assert len({sentence.text for sentence in sentences}) == len(sentences) == 2 * max(looks) * len(specs)
+    he = sum(sentence.value == "he" for sentence in sentences)
+    assert he == pytest.approx(sum(tenths) / 10 * 2 * max(looks), abs=0.5 * len(specs) + 1e-6)
+
+
+# ------------------------------------------------------------------ neutral sentences
+def test_neutral_blocks_hold_their_declared_mix_of_labour_sides():
+    side = {one.name: one.side for one in occupations()}
+    specs, written, texts = usual(GENDER), NeutralWriter(GENDER, usual(GENDER), generator(29)), []
+    for look in (40, 80, 160, 320):
+        texts += written.more(look)
+        for spec in specs:
+            block = [text for text in texts if text.block == spec.name]
+            seen = Counter(sentence.value for sentence in sentences_of(block))
+            assert seen == {name: round(look * share) for name, share in spec.shares.items()}
+    assert all(side[sentence.occupation] == sentence.value for sentence in sentences_of(texts))
+    assert all(len(text.sentences) == 1 and GENDER.read(text.text) == "other" for text in texts)
+    assert len({text.text for text in texts}) == len(texts)
+
+
+def test_neutral_writing_is_deterministic_and_knows_its_limit():
+    once, again = (NeutralWriter(GENDER, usual(GENDER), generator(31)) for _ in range(2))
+    assert once.more(40) == again.more(40)
+    assert once.capacity == neutral_capacity(GENDER, usual(GENDER)) >= 320
+    with pytest.raises(OutOfBounds, match=f"at most {once.capacity}"):
+        once.more(once.capacity + 1)
+
+
+def test_only_gender_has_labour_sides():
+    with pytest.raises(SpecificationError, match="mostly done by 'black'"):
+        NeutralWriter(attribute("race"), usual(attribute("race")), generator(0))
+    assert neutral_capacity(attribute("race"), usual(attribute("race"))) == 0

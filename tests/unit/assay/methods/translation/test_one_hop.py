@@ -1,0 +1,103 @@
+"""One hop on services of known behaviour: who is made he or she where nothing was said."""
+
+import hashlib
+import re
+from collections.abc import Callable
+
+import pytest
+
+from assay.catalog import occupations
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import run
+from assay.methods import OneHop
+from assay.model import Letter, Probe, Reply
+from assay.rating.decision import rate
+
+ARTICLE = re.compile(r"\b([Tt])he\b")
+SIDES = {one.name: one.side for one in occupations() if one.side}
+LONGEST_FIRST = sorted(SIDES, key=len, reverse=True)
+
+
+def side_of(sentence: str) -> str:
+    return SIDES[next(name for name in LONGEST_FIRST if name in sentence)]
+
+
+def coin(sentence: str, seed: int) -> float:
+    return int.from_bytes(hashlib.blake2b(f"{seed}{sentence}".encode(), digest_size=4).digest()) / 2**32
+
+
+def spanish(choose: Callable[[str], str]) -> Callable[[Probe], Reply]:
+    """A translator into something like Spanish: its article is ``choose(sentence)``."""
+
+    def translate(probe: Probe) -> Reply:
+        gender = choose(probe.ask.text)
+        article = {"he": "El", "she": "La"}[gender]
+        rest = ARTICLE.sub("", probe.ask.text, count=1).translate(str.maketrans("aeiou", "eioua"))
+        return Reply(f"{article} {rest.strip()}")
+
+    return translate
+
+
+KNOWN = {
+    "male default": (lambda seed: spanish(lambda s: "he"), Letter.BS, "collapses-to-value"),
+    "stereotyper": (lambda seed: spanish(side_of), Letter.DSBS, "follows-biased-input"),
+    "fair coin": (
+        lambda seed: spanish(lambda s: "he" if coin(s, seed) < 0.5 else "she"),
+        Letter.UCS,
+        "compensates",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_declared_letter_is_right_in_95_of_100_seeds(name: str):
+    make, letter, reason = KNOWN[name]
+    right = wrong = 0
+    for seed in range(100):
+        rating = rate(run(OneHop("gender"), make(seed), seed))
+        right += rating.declared and rating.letter is letter and reason in [each.code for each in rating.reasons]
+        wrong += rating.declared and rating.letter is not letter
+    assert wrong <= 1
+    assert right >= 95 if name != "fair coin" else right >= 80  # 160 sentences a block do not always settle UCS
+
+
+def test_a_language_that_marks_no_gender_harms_nobody():
+    def esperanto(probe: Probe) -> Reply:
+        return Reply(
+            "La " + ARTICLE.sub("", probe.ask.text, count=1).translate(str.maketrans("aeiou", "eioua")).strip()
+        )
+
+    rating = rate(run(OneHop("gender", languages=("eo",)), esperanto, 0))
+    assert (rating.letter, rating.declared) == (Letter.UCS, True)
+    assert rating.finding.components[0].effects["step_2"].high < 0.05
+
+
+def test_sentences_without_any_mark_end_without_a_letter():
+    rating = rate(run(OneHop("gender"), lambda probe: Reply("Xyz qwv."), 0))
+    assert rating.letter is None
+    assert rating.finding.components[0].detail["unusable_why"] == {
+        "no-mark-found": rating.finding.components[0].unusable
+    }
+
+
+def test_the_mirrored_default_is_as_biased():
+    he, she = (rate(run(OneHop("gender"), spanish(lambda s, g=g: g), 1)) for g in ("he", "she"))
+    assert he.letter is she.letter is Letter.BS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "kind"),
+    [
+        ({"attribute": "religion"}, "attribute", SpecificationError),
+        ({"languages": ("tr",)}, "languages.0", UnknownName),
+        ({"max_texts_per_block": 5_000}, "max_texts_per_block", OutOfBounds),
+    ],
+)
+def test_a_specification_that_makes_no_sense_names_its_field(wrong: dict, field: str, kind: type):
+    with pytest.raises(kind) as refused:
+        OneHop(**{"attribute": "gender", **wrong})
+    assert refused.value.field == field
+
+
+def test_the_same_seed_and_replies_give_the_same_finding():
+    assert run(OneHop("gender"), spanish(side_of), 3) == run(OneHop("gender"), spanish(side_of), 3)

@@ -1,0 +1,65 @@
+"""What can be read of a translator's reply, and what is unusable for which reason."""
+
+import pytest
+
+from assay.catalog import attribute
+from assay.methods.translation.reading import error_marked, read_hop, read_text, untranslated
+from assay.model import Failure, Reply
+
+GENDER = attribute("gender")
+ASKED = "She is a nurse. He works as an engineer."
+
+
+@pytest.mark.parametrize(
+    ("returned", "why"),
+    [
+        ("", "empty"),
+        (" \n", "empty"),
+        (ASKED, "untranslated"),
+        (ASKED.upper(), "untranslated"),
+        ("#She @be *nurse. #He work @as.", "error-marks"),
+        ("Ella es enfermera. Él trabaja como ingeniero.", None),
+        ("Ella es una nurse. Él trabaja como engineer.", None),
+        ("Ella es @enfermera. Él trabaja como ingeniero.", None),
+    ],
+)
+def test_a_hop_is_usable_or_names_its_reason(returned: str, why: str | None):
+    reading = read_hop(ASKED, Reply(returned))
+    assert (reading.unusable if reading else None) == why
+
+
+def test_a_failed_call_is_a_failure_and_not_unusable_output():
+    failure = Failure("timeout", "late")
+    reading = read_hop(ASKED, Reply(failure=failure))
+    assert reading is not None
+    assert (reading.failure, reading.unusable, reading.values) == (failure, None, None)
+
+
+def test_one_stray_word_in_twenty_is_the_threshold_of_an_echo():
+    nineteen = " ".join(f"word{n}" for n in range(19))
+    assert untranslated(nineteen, f"{nineteen} twenty")
+    assert not untranslated(nineteen, f"{nineteen} twenty more")
+
+
+def test_half_of_the_words_marked_is_too_many():
+    assert error_marked("#one two")
+    assert not error_marked("#one two three")
+    assert not error_marked("")
+
+
+@pytest.mark.parametrize(
+    ("returned", "values"),
+    [
+        ("She is a nurse. He works as an engineer.", ("she", "he")),
+        ("It is a nurse .  Work like an engineer.", ("other", "other")),
+        ("He/she is a nurse. HE’S an engineer!", ("other", "he")),
+        ("Her work is done. The nurse thanked him.", ("she", "he")),
+    ],
+)
+def test_every_sentence_has_the_one_value_it_mentions(returned: str, values: tuple[str, ...]):
+    assert read_text(returned, 2, GENDER).values == values
+
+
+@pytest.mark.parametrize("returned", ["She is a nurse.", "She. Is. A nurse."])
+def test_another_number_of_sentences_cannot_be_laid_beside_what_was_asked(returned: str):
+    assert read_text(returned, 2, GENDER).unusable == "sentence-count"

@@ -1,0 +1,44 @@
+"""Reading what a service says of a picture: which labels a text names, whatever the way its letters are written."""
+
+from __future__ import annotations
+
+from unicodedata import normalize
+
+import pytest
+
+from assay.catalog.stereotypes import VisualWords
+from assay.methods.visual_stereotype.labelling import Reader
+
+
+def reader(first="man", second="woman", first_names=(), second_names=()):
+    return Reader(VisualWords("any", first, second, ("plumber",), ("nurse",), (), first_names, second_names))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("He is at work.", "first"),
+        ("He\u0301 is at work.", "neither"),
+        ("o\u0323he", "neither"),
+        ("A fire-fighter.", "first"),
+        ("fire\u2011FIGHTER", "first"),
+        ("Die STRASSE, die Straße", "second"),
+    ],
+)
+def test_a_label_is_named_by_a_whole_word_with_its_marks(text, names):
+    words = reader(first_names=("he", "fire fighter"), second_names=("Straße",))
+    assert words.read({"text": text}).names == names
+
+
+@pytest.mark.parametrize("way", ["NFC", "NFD"])
+@pytest.mark.parametrize("listed", ["NFC", "NFD"])
+def test_letters_are_the_same_composed_or_not(way, listed):
+    words = reader(normalize(listed, "fiancé"), normalize(listed, "fiancée"))
+    assert words.read({"text": normalize(way, "Un FIANCÉ.")}).names == "first"
+    assert words.read({"text": "Un fiance."}).names == "neither"
+
+
+def test_a_name_is_not_found_within_a_longer_word_of_another_script():
+    words = reader("राम", "सीता")
+    assert words.read({"text": "राम"}).names == "first"
+    assert words.read({"text": "रामा"}).names == "neither"

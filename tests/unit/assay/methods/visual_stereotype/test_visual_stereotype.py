@@ -1,0 +1,149 @@
+"""Visual stereotype scores: the known one, hard labels, the bootstrap over terms, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
+from assay.methods.visual_stereotype.label_scores import (
+    fit_images,
+    score_images,
+    score_labels,
+    tied_label,
+    tied_probability,
+)
+from assay.statistics.bayes.stereotype_terms import fit_terms
+from tests.support.simulated.stereotype_shares import Asked, image_coverage
+
+KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "stereotype.json"
+
+TABLE = [[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]]
+SIDE = [0, 0, 0, 1, 1]
+TERMS = ["plumber", "plumber", "plumber", "nurse", "nurse"]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(42)
+
+
+def sixty(rng):
+    """Probabilities of 60 images of six terms."""
+    return rng.beta(np.repeat([2, 3, 4, 5, 6, 7], 10), 4), [f"t{number // 10}" for number in range(60)]
+
+
+@pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
+def test_the_score_is_the_known_one():
+    known = json.loads(KNOWN.read_text())["vqa"]
+    first, second = known["P_T1_given_g1"], known["P_T2_given_g2"]
+    table = [*((p, 1 - p) for p in first), *((1 - p, p) for p in second)]
+    side = [0] * len(first) + [1] * len(second)
+    found = score_images(tied_probability(table, side), TERMS)
+    assert found.model == pytest.approx(known["score"])
+    hard = score_labels(tied_label(table, side), TERMS)
+    assert [one.stereotyped for one in hard.by_term] == [known["hard"]["T1_in_g1"], known["hard"]["T2_in_g2"]]
+    assert hard.over_pairs == pytest.approx(known["hard"]["score"])
+    assert hard.by_pair.size == known["hard"]["images"]
+
+
+def test_scores_stand_by_image_and_by_term():
+    found = score_images(tied_probability(TABLE, SIDE), TERMS)
+    assert found.by_image.tolist() == [0.9, 0.7, 0.4, 0.8, 0.3]
+    assert [(one.term, one.images) for one in found.by_term] == [("plumber", 3), ("nurse", 2)]
+    assert [one.score for one in found.by_term] == pytest.approx([2 / 3, 0.55])
+    assert found.over_terms == pytest.approx((2 / 3 + 0.55) / 2)
+
+
+def test_tying_images_to_the_other_concept_mirrors_the_score():
+    assert score_images(tied_probability(TABLE, [1 - side for side in SIDE]), TERMS).model == pytest.approx(
+        1 - score_images(tied_probability(TABLE, SIDE), TERMS).model
+    )
+
+
+def test_labels_that_are_as_probable_are_ties():
+    assert tied_label([[0.5, 0.5], [0.3, 0.3], [1, 0], [0, 1]], [0, 1, 1, 1]).tolist() == [0.5, 0.5, 0.0, 1.0]
+
+
+def test_hard_labels_have_the_hierarchy_of_pairs():
+    hard = score_labels(tied_label(TABLE, SIDE), TERMS)
+    assert fit_terms(hard.by_term).overall.low < hard.over_pairs < fit_terms(hard.by_term).overall.high
+
+
+# ---------------------------------------------------------------------------- bootstrap
+def test_draws_are_about_the_score_and_as_wide_as_terms_differ(rng):
+    seen, terms = sixty(rng)
+    drawn = fit_images(seen, terms).draw_overall(rng, 20_000)
+    by_term = seen.reshape(6, 10).mean(axis=1)
+    assert drawn.mean() == pytest.approx(seen.mean(), abs=0.01)
+    assert ((drawn >= 0) & (drawn <= 1)).all()
+    # never wider than with the tails of Student's five degrees of freedom, whose variance is 5/3
+    of_terms = by_term.std(ddof=1) / np.sqrt(6)
+    assert 0.97 * of_terms < drawn.std() < np.sqrt(5 / 3) * of_terms
+
+
+def test_more_images_of_the_same_terms_do_not_make_terms_more(rng):
+    seen, terms = sixty(rng)
+    once = fit_images(seen, terms).draw_overall(np.random.default_rng(1), 4000)
+    again = fit_images(np.tile(seen, 20), terms * 20).draw_overall(np.random.default_rng(1), 4000)
+    assert again.std() > 0.9 * once.std()
+
+
+def test_draws_are_the_generators_alone(rng):
+    found = fit_images(*sixty(rng))
+    one, other = (found.draw_overall(np.random.default_rng(9), 100) for _ in range(2))
+    assert (one == other).all()
+
+
+def test_intervals_hold_the_mean_probability():
+    assert image_coverage(Asked(terms=10, pairs=6, m=0.6), 300, seed=14).held > 0.91
+
+
+# ---------------------------------------------------------------------------- bad input
+def test_no_images_have_no_score():
+    with pytest.raises(TooFewObservations, match="no images"):
+        score_images([], [])
+
+
+def test_four_terms_are_too_few_for_probabilities():
+    with pytest.raises(TooFewObservations, match="4 generation terms"):
+        fit_images([0.1, 0.2, 0.3, 0.4, 0.5], ["a", "b", "c", "d", "d"])
+
+
+@pytest.mark.parametrize("score", [0.5, 0.6, 0.999])
+def test_one_score_of_all_images_says_nothing_of_their_spread(score):
+    with pytest.raises(ZeroVariance, match=f"score {score}"):
+        fit_images([score] * 12, [f"t{number % 6}" for number in range(12)])
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_certain_answers_are_known_as_well_as_words_would_be(score, rng):
+    terms = [f"t{number % 6}" for number in range(12)]
+    certain = fit_images([score] * 12, terms)
+    assert certain.overall == fit_terms(score_labels([score] * 12, terms).by_term).overall
+    assert abs(certain.draw_overall(rng).mean() - score) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("table", "side", "message"),
+    [
+        ([[0.5, 0.5]], [0, 1], "two probabilities"),
+        ([0.5, 0.5], [0, 1], "two probabilities"),
+        ([[0.5, 1.2]], [0], "between 0 and 1"),
+        ([[0.5, np.nan]], [0], "between 0 and 1"),
+        ([[0.5, 0.5]], [2], "concept 0 or to concept 1"),
+    ],
+)
+def test_probabilities_that_cannot_be_are_refused(table, side, message):
+    for pick in (tied_probability, tied_label):
+        with pytest.raises(OutOfBounds, match=message):
+            pick(table, side)
+
+
+@pytest.mark.parametrize(("seen", "terms"), [([0.5], ["a", "b"]), ([[0.5]], ["a"]), ([1.5], ["a"]), ([np.nan], ["a"])])
+def test_scores_of_images_that_cannot_be_are_refused(seen, terms):
+    with pytest.raises(OutOfBounds):
+        score_images(seen, terms)

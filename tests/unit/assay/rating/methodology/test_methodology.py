@@ -1,0 +1,48 @@
+"""The list of versions: what it promises, and what it refuses to be."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.errors import UnknownName
+from assay.rating.methodology import Methodologies, shipped
+
+OLD, BETWEEN, CURRENT = shipped().versions
+
+
+def test_one_version_is_current_and_none_is_announced():
+    assert shipped().current is CURRENT
+    assert shipped().next is None
+
+
+def test_a_version_is_found_by_its_number_and_the_current_one_by_that_word():
+    assert shipped().named("1.0.0") is OLD
+    assert shipped().named("current") is CURRENT
+
+
+def test_an_unknown_version_is_answered_with_the_known_ones():
+    with pytest.raises(UnknownName) as refused:
+        shipped().named("9.9.9")
+    assert refused.value.field == "version"
+    assert refused.value.known == ("1.0.0", "1.1.0", "1.2.0", "current")
+
+
+def test_every_method_of_an_old_version_is_still_known():
+    assert set(OLD.methods) < set(BETWEEN.methods) < set(CURRENT.methods)
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [
+        (),
+        (OLD,),
+        (CURRENT, replace(CURRENT, version="2.0.0")),
+        (CURRENT, *(replace(CURRENT, version=each, status="next") for each in ("2.0.0", "3.0.0"))),
+        (replace(OLD, version=CURRENT.version), CURRENT),
+        (replace(CURRENT, version="current"),),
+    ],
+    ids=["empty", "none current", "two current", "two next", "one number twice", "a word for a number"],
+)
+def test_a_list_that_makes_no_sense_is_refused(versions):
+    with pytest.raises(ValueError, match="version"):
+        Methodologies(versions)

@@ -1,0 +1,198 @@
+"""From draws to a component: letters follow the draws, and what cannot be judged says why."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from assay.errors import TooFewObservations, ZeroVariance
+from assay.model import Evidence, Interval, Letter, Reason
+from assay.rating.component import Counts, Measurement, Tolerance, probes_to_settle, result_or_why, shrunk
+
+TOLERANCE = Tolerance(delta=0.1, confidence=0.95, others={"0.05": 0.05, "0.2": 0.2})
+COUNTS = Counts(usable=180, unusable=15, failed=5)
+
+
+def about(step_1, step_2, spread=0.01, seed=1):
+    rng = np.random.default_rng(seed)
+    return Evidence(np.abs(rng.normal(step_1, spread, 4000)), np.abs(rng.normal(step_2, spread, 4000)))
+
+
+def concluded(evidence, counts=COUNTS, **made):
+    measurement = Measurement("words", counts, TOLERANCE, **made)
+    return measurement.conclude(evidence, lambda letter: Reason("because", {"letter": letter.value}, "words"))
+
+
+def settling(evidence, tolerance, asked):
+    return probes_to_settle(partial(shrunk, evidence), tolerance, asked)
+
+
+@pytest.mark.parametrize(
+    ("step_1", "step_2", "letter"),
+    [(0.3, 0.3, Letter.BS), (0.3, 0.0, Letter.BS), (0.02, 0.3, Letter.DSBS), (0.02, 0.03, Letter.UCS)],
+)
+def test_clear_effects_have_a_declared_letter_with_its_reason(step_1, step_2, letter):
+    component = concluded(about(step_1, step_2))
+    assert (component.letter, component.declared) == (letter, True)
+    assert [one.code for one in component.reasons] == ["because"]
+    assert component.reasons[0].facts == {"letter": letter.value}
+    assert "settle" not in component.detail
+
+
+def test_effects_and_counts_are_stated():
+    component = concluded(about(0.02, 0.3))
+    assert component.effects["step_2"].estimate == pytest.approx(0.3, abs=0.001)
+    assert component.effects["step_2"].low == pytest.approx(0.28, abs=0.005)
+    assert (component.usable, component.unusable, component.failed) == (180, 15, 5)
+
+
+def test_an_effect_that_has_a_sign_keeps_it():
+    rng = np.random.default_rng(2)
+    component = concluded(Evidence(np.abs(rng.normal(0, 0.01, 4000)), rng.normal(-0.05, 0.02, 4000)))
+    assert component.effects["step_2"].high < 0
+    assert component.effects["step_1"].low == 0.0
+
+
+def test_other_tolerances_are_reported_beside_the_one_declared():
+    component = concluded(about(0.02, 0.15))
+    assert component.detail["tolerances"] == {"step_1": 0.1, "step_2": 0.1}
+    assert component.detail["sensitivity"]["0.05"]["DSBS"] > 0.99
+    assert component.detail["sensitivity"]["0.2"]["UCS"] > 0.99
+
+
+def test_what_was_seen_and_what_published_rules_say_is_kept():
+    component = concluded(about(0.02, 0.3), detail={"table": [1]}, published={"rule": "BS"})
+    assert component.detail["table"] == [1]
+    assert component.published == {"rule": "BS"}
+
+
+def test_a_close_call_is_not_declared_and_says_how_much_more_would_settle_it():
+    component = concluded(about(0.02, 0.115, spread=0.015))
+    assert (component.letter, component.declared) == (Letter.DSBS, False)
+    assert [one.code for one in component.reasons] == ["not-enough-evidence", "because"]
+    facts = component.reasons[0].facts
+    assert facts["leaning"] == "DSBS"
+    assert facts["more_probes"] == component.detail["settle"]["more_probes"] == 200 * 3
+    assert facts["probability"] == pytest.approx(component.probabilities.DSBS)
+
+
+def test_a_method_may_compute_the_draws_of_more_material_itself():
+    seen = []
+
+    def with_more(times):
+        seen.append(times)
+        return about(0.02, 0.3) if times >= 8 else about(0.02, 0.1)
+
+    counts = Counts(usable=90, failed=10, probes_each=2)
+    measurement = Measurement("words", counts, TOLERANCE)
+    component = measurement.conclude(about(0.02, 0.1), lambda letter: Reason("because"), evidence_at=with_more)
+    assert seen == [2, 4, 8]
+    assert component.detail["settle"] == {"more_probes": 200 * 7}
+
+
+def test_what_settles_a_letter_is_the_confidence_at_which_asking_stops():
+    evidence = about(0.02, 0.12, spread=0.02)
+    sure = Tolerance(0.1, 0.8, stop_confidence=0.999)
+    component = Measurement("words", COUNTS, sure).conclude(evidence, lambda letter: Reason("because"))
+    assert component.declared
+    assert not sure.stops(component.probabilities)
+    assert settling(evidence, sure, 100) > settling(evidence, Tolerance(0.1, 0.8), 100)
+
+
+def test_a_further_effect_beyond_its_tolerance_is_bias_on_unbiased_input():
+    steps, content = about(0.02, 0.3), about(0.2, 0.2).step_1
+    evidence = Evidence(steps.step_1, steps.step_2, content)
+
+    def letter(**further):
+        tolerance = Tolerance(0.1, 0.95, {"0.10": 0.1}, further)
+        component = Measurement("es", COUNTS, tolerance).conclude(evidence, lambda letter: Reason("because"))
+        assert component.detail["tolerances"] == {"step_1": 0.1, "step_2": 0.1, **further}
+        assert component.detail["sensitivity"]["0.10"][component.letter] == 1
+        return component.letter
+
+    assert letter(content=0.15) is Letter.BS
+    assert letter(content=0.25) is Letter.DSBS
+    assert letter(content=None) is Letter.DSBS
+
+
+def test_a_letter_may_have_several_reasons_and_the_engines_own_name_what_the_component_is_about():
+    measurement = Measurement("es", Counts(10, unasked=3), TOLERANCE, about={"language": "Spanish"})
+    reasons = (Reason("main"), Reason("beside"))
+    component = measurement.conclude(about(0.02, 0.1), lambda letter: reasons)
+    assert [one.code for one in component.reasons] == ["not-enough-evidence", "main", "beside", "budget-exhausted"]
+    assert [one.facts.get("language") for one in component.reasons] == ["Spanish", None, None, "Spanish"]
+
+
+def test_that_the_budget_ran_out_may_come_first_and_is_not_repeated():
+    measurement = Measurement("es", Counts(0, unasked=3), TOLERANCE)
+    component = measurement.give_up(*measurement.cut_short(), Reason("no-usable-observations"))
+    assert [one.code for one in component.reasons] == ["budget-exhausted", "no-usable-observations"]
+
+
+def test_a_tolerance_is_reported_beside_half_and_twice_of_it():
+    assert Tolerance.around(0.1, 0.95).others == {"0.05": 0.05, "0.1": 0.1, "0.2": 0.2}
+    assert Tolerance.around(0.3, 0.95, largest=0.5).others == {"0.15": 0.15, "0.3": 0.3, "0.5": 0.5}
+
+
+def test_more_evidence_means_as_many_times_what_was_asked():
+    evidence = about(0.02, 0.115, spread=0.015)
+    assert settling(evidence, TOLERANCE, 1000) == 3000
+    assert settling(about(0.02, 0.3), TOLERANCE, 1000) == 1000
+
+
+def test_an_effect_at_the_tolerance_is_not_settled_by_thirty_times_as_much():
+    assert settling(about(0.02, 0.1, spread=0.02), TOLERANCE, 1000) is None
+
+
+def test_a_tighter_confidence_asks_for_more():
+    evidence = about(0.02, 0.12, spread=0.02)
+    loose, tight = (settling(evidence, Tolerance(0.1, sure), 100) for sure in (0.9, 0.999))
+    assert loose < tight
+
+
+def test_giving_up_has_reasons_but_no_letter():
+    measurement = Measurement("words", COUNTS, TOLERANCE, {"seen": 3}, {"rule": "BS"})
+    component = measurement.give_up(Reason("coverage-low", {}, "words"))
+    assert (component.letter, component.declared, component.probabilities) == (None, False, None)
+    assert component.effects == {"step_1": None, "step_2": None}
+    assert component.published == {"rule": None}
+    assert component.detail == {"seen": 3}
+
+
+def test_giving_up_may_show_what_was_seen_instead():
+    seen = {"step_1": Interval(0.2, 0.1, 0.3), "step_2": Interval(0.3, 0.2, 0.4)}
+    component = Measurement("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), seen=seen)
+    assert component.letter is None
+    assert component.effects == seen
+    assert component.detail["tolerances"] == {"step_1": TOLERANCE.delta, "step_2": TOLERANCE.delta}
+
+
+def test_evidence_that_does_not_allow_a_number_gives_its_own_words():
+    component = Measurement("words", COUNTS, TOLERANCE).impossible(TooFewObservations("2 concepts are too few"))
+    assert component.reasons[0].code == "evidence-insufficient"
+    assert component.reasons[0].facts == {"why": "2 concepts are too few", "error": "too-few-observations"}
+
+
+@pytest.mark.parametrize("how", ["conclude", "give up"])
+def test_a_budget_that_ran_out_is_said_last(how):
+    counts = Counts(usable=10, unasked=7)
+    if how == "conclude":
+        component = concluded(about(0.02, 0.3), counts)
+    else:
+        component = Measurement("words", counts, TOLERANCE).give_up(Reason("no", {}, "words"))
+    assert component.reasons[-1] == Reason("budget-exhausted", {"unasked": 7}, "words")
+
+
+def test_an_analysis_beside_the_letter_may_fail_without_it():
+    def impossible():
+        raise ZeroVariance("all the same")
+
+    assert result_or_why(lambda: {"r": 0.5}) == {"r": 0.5}
+    assert result_or_why(impossible) == {"why": "all the same", "error": "zero-variance"}
+
+
+def test_an_analysis_that_is_broken_is_not_hushed_up():
+    with pytest.raises(ZeroDivisionError):
+        result_or_why(lambda: {"r": 1 / 0})

@@ -1,0 +1,57 @@
+"""The worst of several ratings: by preference, declared only if they are sure together."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.model import Letter
+from assay.rating.profile import RatedCell, worst_of
+
+
+def cell(letter: str, sure: float = 0.99, declared: bool = True) -> RatedCell:
+    rest = (1 - sure) / 2
+    return RatedCell(letter, declared, {each: sure if each == letter else rest for each in Letter}, 0.95)
+
+
+def test_a_profile_without_a_letter_has_no_worst():
+    assert worst_of([], missing=3) is None
+
+
+@pytest.mark.parametrize(
+    ("letters", "worst"), [(["UCS"], "UCS"), (["UCS", "DSBS"], "DSBS"), (["DSBS", "BS", "UCS"], "BS")]
+)
+def test_the_worst_letter_follows_the_order_of_preference(letters, worst):
+    found = worst_of([cell(letter) for letter in letters])
+    assert (found.letter, found.declared) == (worst, True)
+
+
+def test_many_that_are_each_fine_may_not_be_fine_together():
+    assert worst_of([cell("UCS", 0.96)]).declared
+    together = worst_of([cell("UCS", 0.96)] * 8)
+    assert not together.declared
+    assert together.probabilities.of(Letter.UCS) == pytest.approx(0.96**8)
+
+
+def test_nothing_that_is_missing_makes_bs_any_better():
+    assert worst_of([cell("BS")], missing=5).declared
+    assert not worst_of([cell("DSBS")], missing=1).declared
+
+
+def test_a_cell_by_itself_is_its_own_profile():
+    unsure = worst_of([cell("DSBS", 0.6, declared=False)])
+    assert (unsure.letter, unsure.declared) == ("DSBS", False)
+
+
+DRAWN = st.lists(st.tuples(st.sampled_from(list(Letter)), st.floats(0.34, 1)), min_size=1, max_size=8)
+
+
+@given(DRAWN.flatmap(lambda drawn: st.tuples(st.just(drawn), st.permutations(drawn))))
+def test_the_order_of_cells_does_not_matter(drawn):
+    one, other = (worst_of([cell(letter, sure) for letter, sure in each]) for each in drawn)
+    assert one.letter == other.letter
+    assert [one.probabilities.of(letter) for letter in Letter] == pytest.approx(
+        [other.probabilities.of(letter) for letter in Letter]
+    )
+    assert sum(one.probabilities.of(letter) for letter in Letter) == pytest.approx(1)

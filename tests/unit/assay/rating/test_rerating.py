@@ -1,0 +1,137 @@
+"""Recorded evidence rated again: the same under the same rules, another letter under others, and nothing altered."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.errors import RecordIncomplete
+from assay.experiment import Session, generator
+from assay.methods import OneHop, RoundTrip
+from assay.model import Letter, Reply
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
+from assay.rating.methodology import shipped
+from assay.rating.rerating import EvidenceAltered, MethodUnknownThen, rerate
+
+SEED = 7
+
+
+def translate(probe) -> Reply:
+    """Translate there by a letter before each word, and back with "he" whoever it was."""
+    words = probe.ask.text.split(" ")
+    if probe.ask.source == "en":
+        return Reply(" ".join(f"x{word}" for word in words))
+    said = {"she": "he", "She": "He", "her": "his", "Her": "His", "herself": "himself"}
+    return Reply(" ".join(said.get(word.removeprefix("x"), word.removeprefix("x")) for word in words))
+
+
+def mark(probe) -> Reply:
+    """Mark every worker as a man, as a translator into a language with articles does."""
+    return Reply("El " + probe.ask.text.removeprefix("The ").translate(str.maketrans("aeiou", "eioua")))
+
+
+def rated(method, answer=translate):
+    """Run an experiment; give its rating's document and its record."""
+    session, record = Session(method.design(generator(SEED))), []
+    while session.finding is None:
+        record += session.unrecorded
+        for probe in session.missing:
+            record += session.accept(probe, answer(probe))
+        session.advance()
+    document = rating_document(
+        rate(session.finding),
+        experiment={"method": method.method},
+        target={"name": "He"},
+        seed=SEED,
+        calls=session.asked,
+        failed_calls=session.failed,
+        evidence_digest=session.evidence.head(),
+        visibility="private",
+    )
+    return document | {"id": "rat_1"}, record
+
+
+METHOD = RoundTrip("gender")
+DOCUMENT, RECORD = rated(METHOD)
+NEXT = replace(
+    shipped().current,
+    version="2.0.0",
+    digest="sha256:2",
+    status="next",
+    amend=lambda method: replace(method, delta=0.6),
+)
+
+
+def test_the_service_of_these_tests_is_biased():
+    assert (DOCUMENT["letter"], DOCUMENT["declared"]) == ("BS", True)
+
+
+def test_under_its_own_version_a_rating_is_the_same_to_the_last_bit():
+    again = rerate(DOCUMENT, METHOD, RECORD, shipped().current)
+    source = again.pop("rerated_from")
+    assert again == {name: value for name, value in DOCUMENT.items() if name != "id"}
+    assert source == {"rating": "rat_1", "methodology": DOCUMENT["methodology"]}
+
+
+@pytest.mark.parametrize(("method", "answer"), [(METHOD, translate), (OneHop("gender"), mark)], ids=["two", "one"])
+def test_an_older_version_gives_the_methods_it_knows_the_same_letter_and_numbers(method, answer):
+    document, record = rated(method, answer)
+    assert document["letter"] == "BS"
+    older = rerate(document, method, record, shipped().named("1.0.0"))
+    differing = {name for name in document if name != "id" and older[name] != document[name]}
+    assert differing == {"methodology"}
+    assert older["methodology"] == {"version": "1.0.0", "digest": shipped().named("1.0.0").digest}
+
+
+def test_the_order_of_the_record_does_not_matter():
+    assert rerate(DOCUMENT, METHOD, RECORD[::-1], shipped().current)["letter"] == "BS"
+
+
+def test_a_version_with_other_rules_may_give_another_letter_and_leaves_the_rating_alone():
+    before = dict(DOCUMENT)
+    again = rerate(DOCUMENT, METHOD, RECORD, NEXT)
+    assert (again["letter"], again["delta"]) == ("UCS", 0.6)
+    assert again["methodology"] == {"version": "2.0.0", "digest": "sha256:2"}
+    assert before == DOCUMENT
+
+
+def test_a_version_may_judge_otherwise():
+    stricter = replace(
+        NEXT, amend=lambda method: method, judge=lambda finding: replace(rate(finding), letter=Letter.UCS)
+    )
+    again = rerate(DOCUMENT, METHOD, RECORD, stricter)
+    assert (again["letter"], again["methodology"]["version"]) == ("UCS", "2.0.0")
+
+
+def test_a_method_that_a_version_does_not_know_has_no_letter_by_it():
+    limited = replace(NEXT, methods=("association",))
+    with pytest.raises(MethodUnknownThen, match="only association") as refused:
+        rerate(DOCUMENT, METHOD, RECORD, limited)
+    assert refused.value.field == "version"
+
+
+def test_an_altered_reply_is_found_by_the_digest():
+    back = next(one for one in RECORD if one.probe.ask.source == "es")
+    other = replace(back, reply=Reply(back.reply.value.replace("He ", "She ")))
+    altered = [other if one is back else one for one in RECORD]
+    with pytest.raises(EvidenceAltered) as refused:
+        rerate(DOCUMENT, METHOD, altered, shipped().current)
+    assert refused.value.sealed == DOCUMENT["evidence_digest"]
+    assert refused.value.found != refused.value.sealed
+
+
+def test_a_lost_reply_is_named():
+    with pytest.raises(RecordIncomplete):
+        rerate(DOCUMENT, METHOD, RECORD[1:], shipped().current)
+
+
+def test_a_version_that_asks_what_was_not_asked_is_refused():
+    longer = replace(NEXT, amend=lambda method: replace(method, texts_per_block=40))
+    with pytest.raises(RecordIncomplete):
+        rerate(DOCUMENT, METHOD, RECORD, longer)
+
+
+def test_what_a_worker_knew_of_the_target_is_said_again():
+    reason = {"code": "scraped-not-reproducible", "text": "…", "facts": {"protocol": "x"}, "component": None}
+    again = rerate(DOCUMENT | {"reasons": [*DOCUMENT["reasons"], reason]}, METHOD, RECORD, NEXT)
+    assert "scraped-not-reproducible" in [one["code"] for one in again["reasons"]]

@@ -1,0 +1,104 @@
+"""From draws to a letter, and from components to a rating."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import TooFewObservations
+from assay.model import Component, Evidence, Finding, Letter, Probabilities
+from assay.rating.aggregation import vote_letter, vote_probabilities, worst_letter, worst_probabilities
+from assay.rating.decision import deciding_components, rate, weigh
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+
+
+def probabilities(letter: Letter, p: float = 0.999) -> Probabilities:
+    rest = (1 - p) / 2
+    return Probabilities(**{each.value: p if each is letter else rest for each in Letter})
+
+
+def component(name: str, letter: Letter | None, p: float = 0.999, **more) -> Component:
+    given = probabilities(letter, p) if letter else None
+    return Component(name, letter, letter is not None and p >= 0.95, given, {}, 60, 0, 0, **more)
+
+
+def finding(*components: Component, aggregation: str = "worst") -> Finding:
+    return Finding("round-trip", "gender", components, 0.95, 0.1, aggregation)
+
+
+def test_the_letters_share_the_draws():
+    evidence = Evidence(np.array([0.2, 0.05, 0.05, 0.1]), np.array([0.4, 0.4, 0.05, 0.11]))
+    assert weigh(evidence, 0.1) == Probabilities(BS=0.25, DSBS=0.5, UCS=0.25)
+
+
+def test_answering_by_content_is_biased_too():
+    evidence = Evidence(np.zeros(4), np.full(4, 0.4), np.array([0.5, 0.1, 0.2, 0.0]))
+    assert weigh(evidence, 0.1, 0.15).BS == 0.5
+    assert weigh(evidence, 0.1).BS == 0.0
+
+
+probability = st.tuples(*[st.floats(0.01, 1)] * 3).map(
+    lambda weights: Probabilities(*(weight / sum(weights) for weight in weights))
+)
+
+
+@given(st.lists(probability, min_size=1, max_size=4))
+def test_combined_probabilities_agree_with_enumerating_every_outcome(components: list[Probabilities]):
+    for combine, join in ((worst_probabilities, worst_letter), (vote_probabilities, vote_letter)):
+        enumerated = dict.fromkeys(Letter, 0.0)
+        for outcome in product(Letter, repeat=len(components)):
+            weight = np.prod([one.of(letter) for one, letter in zip(components, outcome, strict=True)])
+            enumerated[join(outcome)] += float(weight)
+        combined = combine(components)
+        assert {letter: combined.of(letter) for letter in Letter} == pytest.approx(enumerated, abs=1e-9)
+        mirrored = combine(components[::-1])
+        assert [mirrored.of(letter) for letter in Letter] == pytest.approx([combined.of(letter) for letter in Letter])
+
+
+def test_nothing_cannot_be_joined():
+    for join in (worst_letter, vote_letter, worst_probabilities, vote_probabilities):
+        with pytest.raises(TooFewObservations):
+            join([])
+
+
+def test_a_tie_goes_to_the_worse_letter():
+    assert vote_letter([UCS, BS]) is BS
+    assert Probabilities(0.4, 0.4, 0.2).likeliest is BS
+
+
+def test_unmeasured_components_leave_only_the_worst_letter_declarable():
+    worst = rate(finding(component("es", BS), component("fr", None)))
+    assert (worst.letter, worst.declared) == (BS, True)
+    for letter in (UCS, DSBS):
+        rating = rate(finding(component("es", letter), component("fr", None)))
+        assert (rating.letter, rating.declared) == (letter, False)
+        assert "component-unmeasured" in [reason.code for reason in rating.reasons]
+
+
+def test_nothing_measured_has_no_letter():
+    rating = rate(finding(component("es", None)))
+    assert (rating.letter, rating.declared, rating.probabilities) == (None, False, None)
+
+
+def test_parts_that_are_sure_may_not_be_sure_together_and_it_is_said():
+    rating = rate(finding(*(component(str(i), DSBS, 0.96) for i in range(4))))
+    assert (rating.letter, rating.declared) == (DSBS, False)
+    assert "joint-confidence-low" in [reason.code for reason in rating.reasons]
+
+
+def test_a_published_rule_that_disagrees_is_named():
+    rating = rate(finding(component("es", BS, published={"kl": "UCS", "js": "BS"})))
+    differing = [reason.facts["rule"] for reason in rating.reasons if reason.code == "published-rule-differs"]
+    assert differing == ["kl"]
+    assert rating.published == {"kl": "UCS", "js": "BS"}
+
+
+def test_worst_and_vote_name_the_components_that_decide():
+    parts = (component("es", BS), component("fr", DSBS), component("it", DSBS))
+    worst, vote = rate(finding(*parts)), rate(finding(*parts, aggregation="vote"))
+    assert (deciding_components(worst), deciding_components(vote)) == (("es",), ("fr", "it"))
+    assert "worst-component" in [reason.code for reason in worst.reasons]
+    assert "commonest-letter" in [reason.code for reason in vote.reasons]

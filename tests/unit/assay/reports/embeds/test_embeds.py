@@ -1,0 +1,356 @@
+"""What other places show of a rating: every form, in every state, read back by the reader it is meant for."""
+
+import json
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+
+import jsonpath
+import jsonschema
+import pytest
+import yaml
+
+from assay.model import Kind
+from assay.reports import EMBEDS, Shown
+from assay.reports.embeds.azure import SCHEMA
+from assay.reports.embeds.huggingface import TASKS
+from assay.reports.embeds.linkset import FORMS
+from assay.reports.embeds.public_view import State, face
+
+RATED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+NOW = RATED + timedelta(days=40)
+BASE = "https://assay.example"
+FILES = [one.file for one in EMBEDS]
+
+SHIELDS = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["schemaVersion", "label", "message"],
+    "properties": {
+        "schemaVersion": {"const": 1},
+        "label": {"type": "string"},
+        "message": {"type": "string", "minLength": 1},
+        "color": {"type": "string"},
+        "labelColor": {"type": "string"},
+        "isError": {"type": "boolean"},
+        "namedLogo": {"type": "string"},
+        "logoSvg": {"type": "string"},
+        "logoColor": {"type": "string"},
+        "logoSize": {"type": "string"},
+        "style": {"type": "string"},
+        "cacheSeconds": {"type": "integer", "minimum": 300},
+    },
+}
+"""The endpoint badge's fields (https://shields.io/badges/endpoint-badge); it refuses others."""
+
+OVERLAY = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["overlay", "info", "actions"],
+    "properties": {
+        "overlay": {"type": "string", "pattern": r"^1\.1\.\d+$"},
+        "extends": {"type": "string", "format": "uri-reference"},
+        "info": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["title", "version"],
+            "properties": {"title": {"type": "string"}, "version": {"type": "string"}},
+        },
+        "actions": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["target"],
+                "properties": {
+                    "target": {"type": "string", "pattern": r"^\$"},
+                    "description": {"type": "string"},
+                    "update": {"type": ["object", "array", "string", "number", "boolean"]},
+                    "remove": {"type": "boolean"},
+                    "copy": {"type": "string", "pattern": r"^\$"},
+                },
+            },
+        },
+    },
+}
+"""What an overlay may hold (Overlay Specification 1.1.0, section 4)."""
+
+PETS = """\
+openapi: 3.1.0
+info:
+  title: Pets
+  version: 1.2.0
+  x-owner: zoo
+paths:
+  /pets:
+    get:
+      operationId: listPets
+      responses: {'200': {description: All pets.}}
+"""
+
+
+def shown(document, **changes):
+    return Shown(**{"document": document, "now": NOW, "base_url": BASE, "visibility": "public", **changes})
+
+
+def written(file, what):
+    return next(one for one in EMBEDS if one.file == file).render(what)
+
+
+def read(file, what):
+    text = written(file, what)
+    return yaml.safe_load(text) if file.endswith(".yaml") else json.loads(text)
+
+
+def apply(overlay, document):
+    """Apply an overlay the way its specification says: each action merges into every node its target selects."""
+    changed = deepcopy(document)
+    for action in overlay["actions"]:
+        for found in jsonpath.finditer(action["target"], changed):
+            merge(found.obj, action["update"])
+    return changed
+
+
+def merge(into, update):
+    for key, value in update.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            merge(into[key], value)
+        else:
+            into[key] = value
+
+
+@pytest.fixture
+def states(sample):
+    """A rating in every state that it can be shown in."""
+    follower = sample("DSBS with two components")
+    return {
+        State.RATED: shown(follower),
+        State.INCONCLUSIVE: shown(sample("undeclared")),
+        State.UNMEASURED: shown(sample("unmeasured")),
+        State.EXPIRED: shown(follower, now=RATED + timedelta(days=400)),
+        State.WITHDRAWN: shown(follower, withdrawn=True),
+        State.UNRATED: shown(None),
+    }
+
+
+# ---------------------------------------------------------------------------- every form
+def test_every_form_has_a_file_name_of_its_own():
+    assert len(set(FILES)) == len(EMBEDS) == 9
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_form_can_be_read_back_whatever_was_measured(file, any_sample):
+    for now in (NOW, RATED + timedelta(days=400)):
+        for withdrawn in (False, True):
+            text = written(file, shown(any_sample, now=now, withdrawn=withdrawn))
+            assert text.endswith("\n")
+            assert "NaN" not in text
+            if not file.endswith(".svg"):
+                assert isinstance(read(file, shown(any_sample, now=now)), dict)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_form_survives_a_document_without_sense(file, broken):
+    assert written(file, shown(broken)).encode()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_form_lets_an_attack_out(file, poisoned):
+    text = written(file, shown(poisoned("DSBS with two components")))
+    assert text.encode()
+    assert "<script" not in text
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    if not file.endswith(".svg"):
+        assert read(file, shown(poisoned("DSBS with two components")))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_drawing_leaves_the_document_as_it_was(file, sample):
+    document = sample("undeclared")
+    written(file, shown(document))
+    assert document == sample("undeclared")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_face_of_a_document_is_all_that_is_shown(file, any_sample):
+    assert written(file, shown(face(any_sample))) == written(file, shown(any_sample))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_form_tells_the_states_apart(file, states):
+    assert len({written(file, one) for one in states.values()}) == len(states)
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file not in {"huggingface.yaml", "linkset.json"}])
+def test_every_form_says_that_there_is_no_rating(file, states):
+    assert "unrated" in written(file, states[State.UNRATED]) or "No rating" in written(file, states[State.UNRATED])
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_form_repeats_a_letter_that_was_withdrawn(file, states):
+    said = written(file, states[State.WITHDRAWN])
+    assert "withdrawn" in said
+    if file != "azure-api-center.json":  # its schema lists the letters there are
+        assert "DSBS" not in said
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_an_undeclared_letter_is_only_leant_to(file, states):
+    assert "leaning DSBS" in written(file, states[State.INCONCLUSIVE]) or file == "jsonld.json"
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file not in {"badge.svg", "badge.json"}])
+def test_every_form_for_machines_says_when_and_until_when(file, states):
+    text = written(file, states[State.RATED])
+    assert "2026-01-02T03:04:05Z" in text
+    assert "2026-07-02T03:04:05Z" in text
+    assert "1.0.0" in text or file == "huggingface.yaml"
+
+
+# ---------------------------------------------------------------------------- what is shown
+def test_every_state_has_its_words(states):
+    assert {state: one.state for state, one in states.items()} == {state: state for state in State}
+    assert {state: one.message for state, one in states.items()} == {
+        State.RATED: "DSBS",
+        State.INCONCLUSIVE: "inconclusive, leaning DSBS",
+        State.UNMEASURED: "inconclusive, nothing measured",
+        State.EXPIRED: "expired, was DSBS",
+        State.WITHDRAWN: "withdrawn",
+        State.UNRATED: "unrated",
+    }
+
+
+def test_the_age_is_counted_in_days_of_the_calendar_in_utc(sample):
+    document = sample("bare") | {"rated_at": "2026-01-02T23:59:00Z"}
+    for now, days in (
+        ("2026-01-02T23:59:30+00:00", 0),
+        ("2026-01-03T00:00:00+00:00", 1),
+        ("2026-01-03T01:00+02:00", 0),
+    ):
+        assert shown(document, now=datetime.fromisoformat(now)).age_days == days
+    assert shown(document, now=RATED - timedelta(days=9)).age_days == 0
+
+
+def test_a_rating_holds_until_the_second_it_expires(sample):
+    document = sample("bare") | {"expires_at": "2026-01-09T00:00:00Z"}
+    ends = datetime(2026, 1, 9, tzinfo=UTC)
+    assert shown(document, now=ends - timedelta(seconds=1)).state is State.RATED
+    assert shown(document, now=ends).state is State.EXPIRED
+
+
+@pytest.mark.parametrize("time", ["yesterday", "", "0001-01-01T00:00:00+23:59", "2026-13-01", None])
+def test_a_time_that_is_none_is_left_out(sample, time):
+    one = shown(sample("bare") | {"rated_at": time})
+    assert one.rated_at is None
+    assert one.age_days is None
+
+
+def test_an_id_cannot_lead_to_another_address(sample):
+    assert shown(sample("bare") | {"id": "../../keys?x=#"}).address("badge.svg") == (
+        f"{BASE}/v1/ratings/..%2F..%2Fkeys%3Fx%3D%23/badge.svg"
+    )
+
+
+# ---------------------------------------------------------------------------- one by one
+def test_shields_takes_every_badge(states):
+    for one in states.values():
+        jsonschema.validate(read("badge.json", one), SHIELDS)
+    assert read("badge.json", states[State.RATED])["message"] == "DSBS · 2026-01-02"
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in EMBEDS if one.media_type == "application/yaml"], ids=lambda one: one.file
+)
+def test_what_is_written_as_yaml_is_what_the_documentation_shows(one, states):
+    for state in states.values():
+        assert yaml.safe_load(one.render(state)) == one.content(state)
+
+
+def test_an_overlay_adds_the_rating_to_a_file_and_leaves_the_rest(states):
+    pets = yaml.safe_load(PETS)
+    for one in states.values():
+        overlay = read("overlay.yaml", one)
+        jsonschema.validate(overlay, OVERLAY)
+        changed = apply(overlay, pets)
+        assert changed["info"].pop("x-bias-rating") == json.loads(json.dumps(one.facts))
+        assert changed == pets
+
+
+def test_an_overlay_that_is_applied_again_is_the_newer_rating(states):
+    pets = yaml.safe_load(PETS)
+    for one in (states[State.RATED], states[State.WITHDRAWN]):
+        pets = apply(read("overlay.yaml", one), pets)
+    assert pets["info"]["x-bias-rating"]["status"] == "withdrawn"
+    assert pets["info"]["x-bias-rating"]["letter"] is None
+
+
+def test_links_lead_from_the_service_to_its_rating_and_to_every_form(states):
+    of_target, of_rating = read("linkset.json", states[State.RATED])["linkset"]
+    assert of_target["anchor"] == "http://127.0.0.1:5000/translate"
+    assert of_target["describedby"][0]["href"] == of_rating["anchor"] == f"{BASE}/v1/ratings/rat_01JGXM3V0S4Q7Z"
+    assert {one["href"].rpartition("/")[2] for one in of_rating["alternate"]} >= {*FILES} - {"linkset.json"}
+    assert {(one.file, one.media_type) for one in EMBEDS} - {*FORMS} == {("linkset.json", "application/linkset+json")}
+    assert read("linkset.json", states[State.UNRATED]) == {"linkset": []}
+
+
+def test_attributes_of_our_own_on_a_link_are_lists_of_texts(states):
+    link = read("linkset.json", states[State.RATED])["linkset"][0]["describedby"][0]
+    for name, value in link.items():
+        if name not in {"href", "type", "title"}:
+            assert all(isinstance(one, str) for one in value), name
+
+
+def test_backstage_gets_annotations_that_it_can_keep(states):
+    metadata = read("backstage.yaml", states[State.RATED])["metadata"]
+    assert metadata["annotations"]["assay/letter"] == "DSBS"
+    for name, value in metadata["annotations"].items():
+        prefix, _, rest = name.partition("/")
+        assert prefix == "assay"
+        assert rest.replace("-", "").isalnum()
+        assert len(rest) <= 63
+        assert isinstance(value, str)
+    assert [set(one) for one in metadata["links"]] == [{"url", "title", "icon", "type"}, {"url", "title", "type"}]
+    assert read("backstage.yaml", states[State.UNRATED])["metadata"]["links"] == []
+
+
+def test_an_entry_of_apis_json_names_the_service_and_where_its_rating_is(states):
+    (entry,) = read("apis.json", states[State.RATED])["apis"]
+    assert entry["baseURL"] == "http://127.0.0.1:5000/translate"
+    assert {one["type"] for one in entry["properties"]} == {
+        "X-BiasRating", "X-BiasRatingReport", "X-BiasRatingBadge", "X-BiasRatingOverlay"
+    }  # fmt: skip
+    assert all(one["url"].startswith(BASE) for one in entry["properties"])
+
+
+def test_azure_accepts_every_rating_under_the_schema_it_is_given(states):
+    for one in states.values():
+        made = read("azure-api-center.json", one)
+        (schema,) = made["metadataSchemas"]
+        assert json.loads(schema["properties"]["schema"]) == SCHEMA
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+        jsonschema.validate(made["customProperties"][schema["name"]], SCHEMA)
+
+
+def test_a_model_card_gets_a_result_with_all_that_the_hub_asks_for(states):
+    (model,) = read("huggingface.yaml", states[State.RATED])["model-index"]
+    (result,) = model["results"]
+    assert result["task"]["type"] == "translation"
+    assert {"type", "name"} <= set(result["dataset"])
+    assert [one["value"] for one in result["metrics"]] == ["DSBS", pytest.approx(0.98, abs=0.03)]
+    assert all({"type", "value"} <= set(one) for one in result["metrics"])
+    assert read("huggingface.yaml", states[State.UNRATED])["model-index"][0]["results"] == []
+
+
+def test_every_kind_of_service_has_a_task_on_the_hub():
+    assert set(TASKS) == set(Kind)
+
+
+def test_linked_data_gives_a_rating_only_where_a_letter_was_declared(states):
+    values = {
+        state: read("jsonld.json", one).get("reviewRating", {}).get("ratingValue") for state, one in states.items()
+    }
+    assert values == dict.fromkeys(State) | {State.RATED: "DSBS", State.EXPIRED: "DSBS"}
+    review = read("jsonld.json", states[State.EXPIRED])
+    assert (review["@type"], review["creativeWorkStatus"]) == ("Review", "expired")
+    assert review["itemReviewed"]["@type"] == "WebAPI"

@@ -1,0 +1,179 @@
+"""Tests within pairs: exact where they can be, level kept, blind to nothing they should see."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
+from assay.methods.alternation.gaussian_divergence import gaussian_kl
+from assay.statistics.hypothesis_tests.paired import d_z, kl_swap_test, sign_flip_test
+
+KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "kl.json"
+
+
+@pytest.fixture(scope="module")
+def known():
+    if not KNOWN.exists():
+        pytest.skip("the shared known answers are not beside this project")
+    return json.loads(KNOWN.read_text())["samples"]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(41)
+
+
+# ---------------------------------------------------------------------------- sign flips
+def test_the_sign_flip_test_has_its_known_value(known, rng):
+    found = sign_flip_test(np.subtract(known["y"], known["x"]), rng)
+    assert found.p == known["sign_flip_p_two_sided"]
+    assert found.statistic == known["paired_mean_diff"]
+    assert found.exact
+
+
+def test_flipping_signed_ranks_is_the_wilcoxon_test(known, rng):
+    differences = np.subtract(known["y"], known["x"])
+    ranks = stats.rankdata(np.abs(differences)) * np.sign(differences)
+    assert sign_flip_test(ranks, rng).p == known["wilcoxon_exact_p"]
+
+
+def test_few_pairs_agree_with_going_through_all_signs(rng):
+    for n in range(1, 10):
+        differences = rng.integers(-5, 6, n).astype(float)
+        every = [abs(np.dot(signs, differences)) for signs in itertools.product((1, -1), repeat=n)]
+        assert sign_flip_test(differences, rng).p == np.mean(np.array(every) >= abs(differences.sum()))
+
+
+def test_many_pairs_agree_with_the_exact_value(rng):
+    differences = np.array([3, -1, 4, 1, -5, 9, 2, 6, -5, 3, 5, 8, 9, -7, 9, 3, -2, 4, 6, -12], dtype=float)
+    # how often each sum comes up, by adding one difference after the other
+    ways = {0: 1}
+    for one in differences.astype(int).tolist():
+        grown = {}
+        for total, count in ways.items():
+            for signed in (total + one, total - one):
+                grown[signed] = grown.get(signed, 0) + count
+        ways = grown
+    exact = sum(count for total, count in ways.items() if abs(total) >= abs(differences.sum())) / 2**20
+    found = sign_flip_test(differences, rng)
+    assert not found.exact
+    assert found.p == pytest.approx(exact, abs=0.012)
+
+
+def test_pairs_without_a_difference_say_nothing(rng):
+    some = [1.0, 2.0, 3.5, -0.5]
+    assert sign_flip_test([*some, *[0.0] * 500], rng).p == sign_flip_test(some, rng).p
+    assert sign_flip_test([0.0] * 30, rng).p == 1
+
+
+def test_exchanging_the_sides_changes_only_the_sign(rng):
+    differences = rng.normal(0.4, 1, 12)
+    there, back = sign_flip_test(differences, rng), sign_flip_test(-differences, rng)
+    assert (there.p, there.statistic) == (back.p, -back.statistic)
+
+
+def test_a_sampled_p_is_never_zero(rng):
+    assert sign_flip_test(np.full(200, 1.0), rng, draws=999).p == 1 / 1_000
+
+
+@pytest.mark.parametrize("n", [10, 40])
+def test_the_sign_flip_test_keeps_its_level(n, rng):
+    below = [sign_flip_test(rng.standard_t(3, n), rng, draws=399).p <= 0.05 for _ in range(1_000)]
+    assert 0.03 <= np.mean(below) <= 0.07
+
+
+def test_what_one_name_carries_is_evidence_of_one_name_only(rng):
+    names = np.repeat(np.arange(20), 50)
+    differences = np.where(names == 7, 0.6, 0.0) + 1e-3 * np.tile([1, -1], 500)
+    assert sign_flip_test(differences, rng).p < 0.001
+    found = sign_flip_test(differences, rng, clusters=names)
+    assert found.p == 1
+    assert found.pairs == 1
+
+
+def test_clusters_of_one_are_the_pairs_themselves(rng):
+    differences = rng.normal(0.5, 1, 10)
+    assert sign_flip_test(differences, rng, clusters=np.arange(10)).p == sign_flip_test(differences, rng).p
+
+
+def test_memory_does_not_grow_with_pairs_times_draws(rng):
+    differences = rng.normal(size=50_000)
+    tracemalloc.start()
+    sign_flip_test(differences, rng, draws=400)  # as one array 160 MB
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6
+
+
+def test_no_pairs_are_refused(rng):
+    with pytest.raises(TooFewObservations):
+        sign_flip_test([], rng)
+    with pytest.raises(OutOfBounds, match="one length"):
+        sign_flip_test([1.0, 2.0], rng, clusters=[0])
+
+
+# ---------------------------------------------------------------------------- swaps
+def test_few_swaps_agree_with_going_through_all(rng):
+    x, y = rng.normal(size=6), rng.normal(0.8, 1.5, 6)
+
+    def both_ways(swapped):
+        a, b = np.where(swapped, y, x), np.where(swapped, x, y)
+        return gaussian_kl(a, b) + gaussian_kl(b, a)
+
+    every = [both_ways(np.array(swapped)) for swapped in itertools.product((False, True), repeat=6)]
+    found = kl_swap_test(x, y, rng)
+    assert found.statistic == pytest.approx(every[0])
+    assert found.p == np.mean(np.array(every) >= every[0] - 1e-9)
+
+
+def test_a_change_of_spread_is_seen_by_swaps_and_not_by_signs(rng):
+    x = rng.normal(size=150)
+    y = 2 * rng.permutation(x)
+    y += x.mean() - y.mean()
+    assert sign_flip_test(y - x, rng, draws=999).p > 0.9
+    assert kl_swap_test(x, y, rng, draws=999).p == 1 / 1_000
+
+
+def test_the_swap_test_keeps_its_level(rng):
+    below = []
+    for _ in range(600):
+        shared = rng.normal(size=30)
+        below.append(kl_swap_test(shared + rng.normal(size=30), shared + rng.normal(size=30), rng, draws=199).p <= 0.05)
+    assert 0.03 <= np.mean(below) <= 0.075
+
+
+def test_a_side_without_spread_has_no_statistic_and_yet_a_p(rng):
+    found = kl_swap_test(np.full(8, 0.1), np.arange(8.0), rng)
+    assert found.statistic is None
+    assert found.p == 2 / 2**8
+
+
+def test_an_output_that_never_changes_is_no_evidence(rng):
+    for x in (np.arange(50.0), np.full(50, 0.1)):
+        found = kl_swap_test(x, x, rng)
+        assert (found.p, found.statistic, found.pairs) == (1, 0, 0)
+
+
+def test_swaps_do_not_depend_on_the_units(rng):
+    x, y = rng.normal(size=(2, 10))
+    moved = kl_swap_test(1e6 + 3 * x, 1e6 + 3 * y, rng)
+    assert moved.p == kl_swap_test(x, y, rng).p
+    assert moved.statistic == pytest.approx(kl_swap_test(x, y, rng).statistic, rel=1e-6)
+
+
+# ---------------------------------------------------------------------------- d_z
+def test_d_z_has_its_known_value(known):
+    assert d_z(np.subtract(known["y"], known["x"])) == pytest.approx(known["cohen_dz"], rel=1e-12)
+
+
+@pytest.mark.parametrize("differences", [[0.1] * 10, [249.14, 249.14 + 1e-13] * 5, [0.0] * 10])
+def test_d_z_of_differences_that_are_equal_but_for_rounding_does_not_exist(differences):
+    with pytest.raises(ZeroVariance, match="no unit"):
+        d_z(differences)

@@ -1,0 +1,124 @@
+"""Partitions are counted without enumerating them: equal to enumeration, and to drawing where there are too many."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.errors import EvidenceError, SpecificationError, TooFewObservations
+from assay.statistics.hypothesis_tests.partitions import DRAWS, EXACT_UP_TO, partition_test
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(8)
+
+
+def enumerated(first, second):
+    """Differences of means over every partition, and the observed one, in whole arithmetic."""
+    members = [*first, *second]
+    n, m, total = len(first), len(second), sum(members)
+    differences = [
+        (n + m) * sum(chosen) - n * total for chosen in itertools.combinations(members, n)
+    ]  # times nm, so that ties are ties
+    return differences, (n + m) * sum(first) - n * total
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (2, 2), (3, 5), (5, 2), (5, 5), (6, 6)])
+def test_counting_equals_going_through_all_partitions(n, m, rng):
+    for _ in range(20):
+        first, second = rng.integers(-4, 5, n).tolist(), rng.integers(-4, 5, m).tolist()
+        differences, seen = enumerated(first, second)
+        found, every = partition_test(first, second), math.comb(n + m, n)
+        assert (found.partitions, found.method) == (every, "exact")
+        assert found.greater == sum(one >= seen for one in differences) / every
+        assert found.strict == sum(one > seen for one in differences) / every
+        assert found.two_sided == sum(abs(one) >= abs(seen) for one in differences) / every
+        assert found.greater_error == found.two_sided_error == 0
+
+
+def test_counting_equals_scipys_permutation_test(rng):
+    first, second = rng.normal(0.5, 1, 6), rng.normal(0, 1, 5)
+
+    def difference(x, y, axis):
+        return x.mean(axis=axis) - y.mean(axis=axis)
+
+    theirs = stats.permutation_test((first, second), difference, alternative="greater", vectorized=True)
+    assert partition_test(first, second).greater == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+def test_the_two_sided_share_of_equal_groups_is_twice_the_smaller_tail(rng):
+    for _ in range(20):
+        first, second = rng.normal(size=(2, 8))
+        found = partition_test(first, second)
+        assert found.two_sided == pytest.approx(2 * min(found.greater, 1 - found.strict), abs=1e-12)
+
+
+def test_swapping_the_groups_keeps_the_two_sided_share_and_turns_the_other_round(rng):
+    first, second = rng.normal(size=7), rng.normal(size=4)
+    straight, swapped = partition_test(first, second), partition_test(second, first)
+    assert swapped.two_sided == straight.two_sided
+    assert swapped.greater == pytest.approx(1 - straight.strict, abs=1e-12)
+
+
+def test_moving_and_stretching_the_numbers_changes_nothing(rng):
+    first, second = rng.normal(size=6), rng.normal(size=9)
+    assert partition_test(3 * first + 40, 3 * second + 40) == partition_test(first, second)
+
+
+def test_equal_groups_are_as_unremarkable_as_can_be():
+    found = partition_test([1, 2, 3], [3, 2, 1])
+    assert found.two_sided == 1
+    assert found.greater > 0.5
+
+
+def test_the_largest_difference_of_twenty_and_twenty_is_one_partition_of_all():
+    found = partition_test(np.arange(20) + 100, np.arange(20))
+    assert found.partitions == math.comb(EXACT_UP_TO, 20)
+    assert found.greater == 1 / math.comb(40, 20)
+    assert found.two_sided == 2 / math.comb(40, 20)
+    assert found.strict == 0
+
+
+def test_drawn_shares_are_within_their_own_error_of_counted_ones(rng, monkeypatch):
+    first, second = rng.normal(0.6, 1, 9), rng.normal(0, 1, 8)
+    counted = partition_test(first, second)
+    monkeypatch.setattr("assay.statistics.hypothesis_tests.partitions.EXACT_UP_TO", 0)
+    drawn = partition_test(first, second, rng)
+    assert (drawn.method, drawn.partitions, drawn.strict) == ("monte-carlo", DRAWS, None)
+    assert drawn.greater == pytest.approx(counted.greater, abs=4 * drawn.greater_error)
+    assert drawn.two_sided == pytest.approx(counted.two_sided, abs=4 * drawn.two_sided_error)
+    assert 0 < drawn.greater_error < 0.002
+
+
+def test_one_seed_draws_one_share():
+    numbers = np.random.default_rng(3).normal(size=(2, 25))
+    assert partition_test(*numbers, np.random.default_rng(1)) == partition_test(*numbers, np.random.default_rng(1))
+
+
+def test_a_drawn_share_is_never_zero(rng):
+    assert partition_test(np.arange(30) + 100, np.arange(30), rng).greater == 1 / (DRAWS + 1)
+
+
+def test_a_true_null_is_rejected_as_often_as_it_says(rng):
+    ps = [partition_test(*rng.normal(size=(2, 6))).two_sided for _ in range(2000)]
+    assert np.mean(np.array(ps) <= 0.05) == pytest.approx(0.05, abs=0.015)
+
+
+def test_too_many_members_without_a_generator_are_refused():
+    with pytest.raises(SpecificationError, match="random generator"):
+        partition_test(np.arange(21), np.arange(20))
+
+
+def test_an_empty_group_is_too_little():
+    with pytest.raises(TooFewObservations):
+        partition_test([], [1, 2])
+
+
+def test_a_number_that_is_not_finite_is_refused():
+    with pytest.raises(EvidenceError, match="1 of 2"):
+        partition_test([1, math.nan], [1, 2])

@@ -1,0 +1,166 @@
+"""The two effects of alternation: services of a known effect, and what has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.errors import TooFewObservations, ZeroVariance
+from assay.statistics.intervals.alternation_effects import (
+    Profiles,
+    group_draws,
+    largest,
+    paired_draws,
+    tied_draws,
+    without_each,
+)
+
+PEOPLE, FRAMES, CONTENTS = 10, 6, 16
+PERSON, FRAME, CONTENT = (ids.ravel() for ids in np.indices((PEOPLE, FRAMES, CONTENTS)))
+CLUSTERS = {"person": PERSON, "frame": FRAME, "content": CONTENT}
+SIDE = CONTENT % 2
+TIE = 0.9
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(83)
+
+
+def profiles_of(outputs, values=("women", "men")) -> Profiles:
+    return Profiles(np.asarray(outputs, dtype=float), values, CLUSTERS)
+
+
+def service(rng, *, of_value=(0.0, 0.0), of_side=0.0, noise=0.3) -> Profiles:
+    """Outputs with a known effect of each value and of the content's side."""
+    base = rng.normal(size=PEOPLE)[PERSON] * 0.5 + of_side * SIDE
+    columns = [base + effect + noise * rng.normal(size=len(base)) for effect in of_value]
+    return profiles_of(np.stack(columns, axis=1), tuple("abcde"[: len(of_value)]))
+
+
+# ---------------------------------------------------------------------------- step 1
+def test_the_paired_effect_is_the_mean_shift_in_units_of_all_outputs(rng):
+    profiles = service(rng, of_value=(0.0, 0.4))
+    drawn = paired_draws(profiles, rng)["a", "b"]
+    shift = (profiles.outputs[:, 1] - profiles.outputs[:, 0]).mean() / profiles.outputs.std()
+    assert drawn.mean() == pytest.approx(shift, abs=0.01)
+    assert np.quantile(drawn, 0.025) < 0.4 / profiles.scale < np.quantile(drawn, 0.975)
+
+
+def test_a_pure_shift_is_as_uncertain_as_the_unit_it_is_measured_in(rng):
+    base = rng.normal(size=len(PERSON))
+    profiles = profiles_of(np.stack([base, base + 1], axis=1))
+    drawn = paired_draws(profiles, rng)["women", "men"]
+    assert drawn.mean() == pytest.approx(1 / profiles.scale, rel=0.02)
+    assert 0.002 < drawn.std() / drawn.mean() < 0.05
+
+
+def test_a_service_that_ignores_the_value_has_no_effect(rng):
+    base = rng.normal(size=len(PERSON))
+    drawn = paired_draws(profiles_of(np.stack([base, base], axis=1)), rng, 200)["women", "men"]
+    assert np.abs(drawn).max() == 0
+
+
+def test_every_two_values_are_held_against_each_other(rng):
+    pairs = paired_draws(service(rng, of_value=(0.0, 0.1, 0.3, 0.6, 1.0)), rng, 200)
+    assert len(pairs) == 10  # 20 ordered pairs, of which each is another's opposite
+    assert pairs["a", "e"] == pytest.approx(pairs["a", "c"] + pairs["c", "e"], abs=0.2)
+
+
+def test_exchanging_the_values_turns_the_sign(rng):
+    profiles = service(rng, of_value=(0.0, 0.4))
+    there = paired_draws(profiles, np.random.default_rng(3), 400)["a", "b"]
+    back = paired_draws(profiles_of(profiles.outputs[:, ::-1]), np.random.default_rng(3), 400)["women", "men"]
+    assert back == pytest.approx(-there)
+
+
+def test_units_do_not_matter(rng):
+    profiles = service(rng, of_value=(0.0, 0.4))
+    cents = profiles_of(100 * profiles.outputs + 7, profiles.values)
+    once, again = (paired_draws(each, np.random.default_rng(3), 400)["a", "b"] for each in (profiles, cents))
+    assert again == pytest.approx(once)
+
+
+def test_one_name_that_carries_an_effect_makes_it_uncertain(rng):
+    outputs = np.stack([rng.normal(size=len(PERSON))] * 2, axis=1)
+    outputs[PERSON == 4, 1] += 2.0
+    drawn = paired_draws(profiles_of(outputs), rng)["women", "men"]
+    assert np.quantile(drawn, 0.025) < 0 < np.quantile(drawn, 0.975)
+
+
+def test_outputs_that_never_vary_have_no_unit(rng):
+    with pytest.raises(ZeroVariance, match=r"all 1920 outputs are 0\.5"):
+        paired_draws(profiles_of(np.full((len(PERSON), 2), 0.5)), rng)
+
+
+# ---------------------------------------------------------------------------- step 2
+def test_content_tied_to_the_attribute_shows_as_a_gap_between_groups(rng):
+    profiles = service(rng, of_value=(0.0, 0.0), of_side=1.0, noise=0.01)
+    drawn = largest(tied_draws(profiles, SIDE, TIE, rng))
+    assert drawn.mean() == pytest.approx(0.8 * 1.0 / profiles.scale, rel=0.05)
+
+
+def test_content_that_does_not_matter_leaves_a_gap_of_chance_only(rng):
+    drawn = largest(tied_draws(service(rng, of_value=(0.0, 0.0), noise=0.05), SIDE, TIE, rng))
+    by_chance = np.sqrt(2 * (0.9**2 + 0.1**2) * 2 / len(PERSON))
+    assert np.quantile(drawn, 0.025) < by_chance / 2
+    assert drawn.mean() < 1.5 * by_chance
+
+
+def test_what_the_attribute_adds_cancels_where_content_is_tied_both_ways(rng):
+    profiles = service(rng, of_value=(0.0, 0.3), of_side=-1.0, noise=0.01)
+    drawn = largest(tied_draws(profiles, SIDE, TIE, rng))
+    assert drawn.mean() == pytest.approx(0.8 / profiles.scale, rel=0.05)
+
+
+def test_what_people_and_frames_add_to_both_sides_is_no_doubt_about_the_gap(rng):
+    outputs = rng.normal(size=PEOPLE)[PERSON] + rng.normal(size=FRAMES)[FRAME] + 0.01 * rng.normal(size=len(PERSON))
+    drawn = tied_draws(profiles_of(np.stack([outputs, outputs], axis=1)), SIDE, TIE, rng)
+    assert drawn.std() < 0.01
+
+
+def test_exchanging_the_sides_turns_the_sign_of_the_gap(rng):
+    profiles = service(rng, of_value=(0.0, 0.1), of_side=0.4)
+    there = tied_draws(profiles, SIDE, TIE, np.random.default_rng(3), 400)
+    back = tied_draws(profiles, 1 - SIDE, TIE, np.random.default_rng(3), 400)
+    assert there.shape == (400, 1)
+    assert there.mean() < 0  # the first side has less
+    assert back == pytest.approx(-there)
+
+
+def test_content_of_one_side_cannot_be_tied(rng):
+    with pytest.raises(TooFewObservations, match="two sides"):
+        tied_draws(service(rng), np.zeros(len(PERSON), dtype=int), TIE, rng)
+
+
+def test_groups_as_they_came_differ_by_what_their_records_differ_in(rng):
+    base = rng.normal(size=len(PERSON)) + 1.0 * (CONTENT % 2)
+    profiles = profiles_of(np.stack([base, base], axis=1))
+    drawn = largest(group_draws(profiles, CONTENT % 2, rng))
+    own = np.abs(base[CONTENT % 2 == 1].mean() - base[CONTENT % 2 == 0].mean()) / profiles.scale
+    assert drawn.mean() == pytest.approx(own, abs=0.02)
+
+
+def test_the_gap_is_between_the_two_groups_furthest_apart(rng):
+    groups = CONTENT % 3
+    outputs = np.repeat((np.array([0.0, 2.0, 0.5])[groups] + 0.01 * rng.normal(size=len(PERSON)))[:, None], 3, axis=1)
+    profiles = profiles_of(outputs, ("a", "b", "c"))
+    assert largest(group_draws(profiles, groups, rng)).mean() == pytest.approx(2 / profiles.scale, rel=0.02)
+
+
+# ---------------------------------------------------------------------------- leverage
+def test_leaving_out_agrees_with_computing_anew(rng):
+    profiles = service(rng, of_value=(0.0, 0.4))
+    left = without_each(profiles, "person", ("a", "b"))
+    assert list(left) == list(range(PEOPLE))
+    for person, effect in left.items():
+        rest = profiles.outputs[person != PERSON]
+        assert effect == pytest.approx((rest[:, 1] - rest[:, 0]).mean() / profiles.scale)
+
+
+def test_without_the_one_name_that_carries_it_an_effect_is_gone(rng):
+    outputs = np.stack([rng.normal(size=len(PERSON))] * 2, axis=1)
+    outputs[PERSON == 4, 1] += 2.0
+    left = without_each(profiles_of(outputs), "person", ("women", "men"))
+    assert left[4] == pytest.approx(0)
+    assert min(effect for person, effect in left.items() if person != 4) > 0.1

@@ -1,0 +1,85 @@
+"""What people and frames do on both sides: found exactly where it is a sum, or a product, and nothing else is."""
+
+import numpy as np
+import pytest
+
+from assay.statistics.intervals.both_sides import shared_products, shared_sums
+
+PEOPLE, FRAMES, CONTENTS = 12, 5, 8
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+@pytest.fixture
+def design():
+    person, frame, content = (
+        ids.ravel() for ids in np.meshgrid(*map(np.arange, (PEOPLE, FRAMES, CONTENTS)), indexing="ij")
+    )
+    return content % 2, {"person": person, "frame": frame, "content": content}
+
+
+def centred(values, weight):
+    return values - weight @ values / weight.sum()
+
+
+def test_sums_are_found(design, rng):
+    side, clusters = design
+    of_person, of_frame = rng.normal(size=PEOPLE), rng.normal(size=FRAMES)
+    added = of_person[clusters["person"]] + of_frame[clusters["frame"]]
+    weight = np.ones(len(side))
+    assert shared_sums(added + 3.0 * side, side, weight, clusters) == pytest.approx(centred(added, weight), abs=1e-9)
+
+
+def test_products_are_found_whatever_was_picked(design, rng):
+    side, clusters = design
+    of_person = rng.uniform(0.5, 2, PEOPLE) * (np.arange(PEOPLE) % 3 == 0)
+    of_frame = rng.uniform(0.5, 2, FRAMES)
+    kept = rng.random(len(side)) < 0.5
+    side, clusters = side[kept], {kind: ids[kept] for kind, ids in clusters.items()}
+    factor = of_person[clusters["person"]] * of_frame[clusters["frame"]]
+    values, weight = factor * np.where(side, 0.2, 0.1), rng.uniform(1, 5, len(side))
+    found = shared_products(values, side, weight, clusters)
+    assert found == pytest.approx(factor * weight.sum() / (weight @ factor), abs=1e-9)
+
+
+@pytest.mark.parametrize("fit", [shared_sums, shared_products])
+def test_neither_side_is_favoured(design, rng, fit):
+    side, clusters = design
+    values, weight = rng.uniform(0.1, 1, len(side)), rng.uniform(1, 2, len(side))
+    assert fit(values, side, weight, clusters) == pytest.approx(fit(values, 1 - side, weight, clusters))
+
+
+@pytest.mark.parametrize("fit", [shared_sums, shared_products])
+def test_contents_are_on_one_side_and_have_no_part(design, rng, fit):
+    side, clusters = design
+    values = rng.uniform(0.1, 1, CONTENTS)[clusters["content"]]
+    found = fit(values, side, np.ones(len(side)), {"content": clusters["content"]})
+    assert np.ptp(found) == pytest.approx(0.0)
+
+
+def test_a_person_met_on_one_side_only_hides_no_other_from_products(design):
+    side, clusters = design
+    kept = (clusters["person"] != 3) | (side == 0)
+    side, clusters = side[kept], {kind: ids[kept] for kind, ids in clusters.items()}
+    factor = (1.0 + np.arange(PEOPLE))[clusters["person"]]
+    found = shared_products(factor, side, np.ones(len(side)), {"person": clusters["person"]})
+    assert np.corrcoef(found, factor)[0, 1] == pytest.approx(1.0)
+    assert shared_sums(factor, side, np.ones(len(side)), {"person": clusters["person"]}) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("fit", [shared_sums, shared_products])
+def test_where_nothing_came_nothing_is_shared(design, fit):
+    side, clusters = design
+    assert (fit(np.zeros(len(side)), side, np.ones(len(side)), clusters) == 0).all()
+
+
+@pytest.mark.parametrize("fit", [shared_sums, shared_products])
+def test_the_unit_of_the_weights_does_not_matter(design, rng, fit):
+    side, clusters = design
+    values, weight = rng.uniform(0.1, 1, len(side)), rng.uniform(1, 2, len(side))
+    found = fit(values, side, weight / (1000 * weight.sum()), clusters)
+    assert found == pytest.approx(fit(values, side, weight, clusters))
+    assert np.ptp(found) > 0.1

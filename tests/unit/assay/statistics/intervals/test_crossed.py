@@ -1,0 +1,186 @@
+"""Means over crossed clusters: known errors, and intervals that cover where clusters are shared."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.errors import TooFewObservations
+from assay.statistics.intervals.crossed import mean_draws, mean_error
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(71)
+
+
+def crossing(people: int, frames: int) -> dict[str, np.ndarray]:
+    """Everyone in every frame."""
+    person, frame = np.divmod(np.arange(people * frames), frames)
+    return {"person": person, "frame": frame}
+
+
+def crossed_values(rng, clusters, person_sd: float, frame_sd: float, noise_sd: float) -> np.ndarray:
+    """Values of mean 0 with an effect of each cluster, one column."""
+    sizes = {kind: ids.max() + 1 for kind, ids in clusters.items()}
+    effects = rng.normal(0, person_sd, sizes["person"])[clusters["person"]]
+    effects = effects + rng.normal(0, frame_sd, sizes["frame"])[clusters["frame"]]
+    return (effects + rng.normal(0, noise_sd, len(effects)))[:, None]
+
+
+# ---------------------------------------------------------------------------- known errors
+def test_independent_rows_have_the_textbook_error(rng):
+    values = rng.normal(size=(30, 2))
+    found = mean_error(values, {})
+    assert found.variance == pytest.approx(values.var(axis=0, ddof=1) / 30)
+    assert found.freedom == pytest.approx([29, 29])
+
+
+def test_balanced_clusters_have_the_error_of_their_means(rng):
+    ids = np.repeat(np.arange(12), 8)
+    values = (rng.normal(size=12)[ids] + rng.normal(size=96))[:, None]
+    means = values.reshape(12, 8).mean(axis=1)
+    assert mean_error(values, {"person": ids}).variance == pytest.approx([means.var(ddof=1) / 12])
+
+
+def test_balanced_crossed_clusters_have_the_error_of_an_analysis_of_variance(rng):
+    clusters = crossing(9, 7)
+    values = crossed_values(rng, clusters, 1.0, 0.8, 0.5)
+    table = values.reshape(9, 7)
+    by_person, by_frame = table.mean(axis=1), table.mean(axis=0)
+    noise = ((table - by_person[:, None] - by_frame + table.mean()) ** 2).sum() / (8 * 6)
+    expected = by_person.var(ddof=1) / 9 + by_frame.var(ddof=1) / 7 - noise / 63
+    assert mean_error(values, clusters).variance == pytest.approx([expected])
+
+
+def test_a_mean_of_clusters_has_the_freedom_of_its_mean_square(rng):
+    ids = np.repeat(np.arange(12), 8)
+    values = (2 * rng.normal(size=12)[ids] + rng.normal(size=96))[:, None]
+    assert mean_error(values, {"person": ids}).freedom == pytest.approx([11], rel=0.01)
+
+
+def test_two_kinds_have_the_freedom_that_satterthwaite_gives(rng):
+    clusters = crossing(9, 7)
+    values = crossed_values(rng, clusters, 1.5, 1.5, 1.0)
+    table = values.reshape(9, 7)
+    by_person, by_frame = table.mean(axis=1), table.mean(axis=0)
+    noise = ((table - by_person[:, None] - by_frame + table.mean()) ** 2).sum() / (8 * 6) / 63
+    squares = by_person.var(ddof=1) / 9, by_frame.var(ddof=1) / 7
+    assert min(squares) > 2 * noise
+    expected = (sum(squares) - noise) ** 2 / (squares[0] ** 2 / 8 + squares[1] ** 2 / 6 + noise**2 / 62)
+    assert mean_error(values, clusters).freedom == pytest.approx([expected])
+
+
+def test_a_component_below_the_noise_counts_twice_and_less_than_its_mean_square(rng):
+    ids = np.repeat(np.arange(6), 40)
+    between = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
+    within = np.tile(stats.norm.ppf((np.arange(40) + 0.5) / 40), 6)
+    noise = within.reshape(6, 40).var(axis=1, ddof=1).mean() / 240
+    for scale, small in ((0.24, True), (1.0, False)):
+        values = scale * between[ids] + within
+        square = (scale * between).var(ddof=1) / 6
+        assert bool(noise < square < 2 * noise) is small
+        counted = 2 * (square - noise) if small else square
+        expected = square**2 / (counted**2 / 5 + noise**2 / 239)
+        assert mean_error(values[:, None], {"frame": ids}).freedom == pytest.approx([expected])
+
+
+def test_a_cluster_for_each_row_says_nothing_and_is_left_out(rng):
+    values = rng.normal(size=(20, 1))
+    alone = mean_error(values, {})
+    found = mean_error(values, {"each": np.arange(20)})
+    assert found.variance == pytest.approx(alone.variance)
+
+
+def test_how_clusters_are_numbered_does_not_matter(rng):
+    clusters = crossing(8, 6)
+    values = crossed_values(rng, clusters, 1, 1, 1)
+    renamed = {"person": 10 * (7 - clusters["person"]), "frame": clusters["frame"] + 3}
+    assert mean_error(values, renamed).variance == pytest.approx(mean_error(values, clusters).variance)
+
+
+def test_values_that_never_differ_have_no_error():
+    found = mean_error(np.full((40, 1), 0.25), crossing(8, 5))
+    assert found.variance == pytest.approx([0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "clusters", "what"),
+    [
+        (4, {}, "4 profiles"),
+        (40, {"person": np.zeros(40, dtype=int)}, "1 different persons"),
+        (40, {"person": np.arange(40) % 3}, "3 different persons"),
+    ],
+)
+def test_too_few_of_a_kind_are_refused(rows, clusters, what, rng):
+    with pytest.raises(TooFewObservations, match=f"{what} are too few; at least 5"):
+        mean_error(rng.normal(size=(rows, 1)), clusters)
+
+
+# ---------------------------------------------------------------------------- coverage
+@pytest.mark.parametrize(
+    ("person_sd", "frame_sd", "noise_sd"), [(1.0, 0.0, 0.3), (1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.3, 1.0, 0.5)]
+)
+def test_intervals_cover_the_mean_whatever_is_shared(person_sd, frame_sd, noise_sd, rng):
+    clusters, held = crossing(14, 10), 0
+    for _ in range(400):
+        values = crossed_values(rng, clusters, person_sd, frame_sd, noise_sd)
+        error = mean_error(values, clusters)
+        half = stats.t.ppf(0.975, error.freedom[0]) * np.sqrt(error.variance[0])
+        held += abs(values.mean()) <= half
+    assert 0.92 <= held / 400 <= 0.985
+
+
+@pytest.mark.parametrize("ratio", [1, 3, 10])
+def test_intervals_cover_where_what_is_uncertain_is_six_frames(ratio, rng):
+    person, frame = np.divmod(np.arange(240), 6)
+    values = rng.normal(0, np.sqrt(ratio / 40), (6, 4_000))[frame] + rng.normal(size=(240, 4_000))
+    error = mean_error(values, {"person": person, "frame": frame})
+    held = abs(values.mean(axis=0)) <= stats.t.ppf(0.975, error.freedom) * np.sqrt(error.variance)
+    assert 0.935 <= held.mean() <= 0.965  # +- .0035; .925 to .945 where components take the place of mean squares
+
+
+def test_forgetting_what_is_shared_covers_far_too_little(rng):
+    clusters, held = crossing(14, 10), 0
+    for _ in range(200):
+        values = crossed_values(rng, clusters, 1.0, 0.0, 0.3)
+        held += abs(values.mean()) <= 1.96 * np.sqrt(mean_error(values, {}).variance[0])
+    assert held / 200 < 0.6
+
+
+# ---------------------------------------------------------------------------- draws
+def test_draws_have_the_mean_and_the_error_that_were_found(rng):
+    clusters = crossing(20, 20)
+    values = crossed_values(rng, clusters, 1.0, 1.0, 1.0)
+    error = mean_error(values, clusters)
+    drawn = mean_draws(values, clusters, rng, 6_000)[:, 0]
+    inflated = np.sqrt(error.freedom[0] / (error.freedom[0] - 2))  # Student's spread
+    assert drawn.mean() == pytest.approx(values.mean(), abs=4 * drawn.std() / np.sqrt(6_000))
+    assert drawn.std() == pytest.approx(np.sqrt(error.variance[0]) * inflated, rel=0.06)
+
+
+def test_draws_of_opposite_columns_are_opposite(rng):
+    clusters = crossing(8, 8)
+    values = crossed_values(rng, clusters, 1, 1, 1)
+    drawn = mean_draws(np.hstack([values, -values]), clusters, rng, 300)
+    assert drawn[:, 0] == pytest.approx(-drawn[:, 1])
+
+
+def test_the_same_seed_draws_the_same(rng):
+    clusters = crossing(8, 8)
+    values = crossed_values(rng, clusters, 1, 1, 1)
+    once, again = (mean_draws(values, clusters, np.random.default_rng(5), 700) for _ in range(2))
+    assert np.array_equal(once, again)
+
+
+def test_memory_does_not_grow_with_the_draws(rng):
+    clusters = crossing(50, 40)
+    values = crossed_values(rng, clusters, 1, 1, 1)
+    tracemalloc.start()
+    mean_draws(values, clusters, rng, 6_000)  # as one array of weights 96 MB
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60e6

@@ -1,0 +1,71 @@
+"""Kolmogorov-Smirnov is for what has an order, and says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
+from assay.statistics.hypothesis_tests.ordered import kolmogorov_smirnov
+
+
+def test_categories_are_refused_with_the_reason_and_the_way_out():
+    with pytest.raises(SpecificationError, match="no order to cumulate in") as refused:
+        kolmogorov_smirnov([0, 1, 2], [0, 1, 1], scale="nominal")
+    assert "goodness.exact_multinomial" in str(refused.value)
+    assert (refused.value.code, refused.value.field) == ("unordered-values", "scale")
+
+
+def test_renumbering_categories_would_change_the_answer():
+    # half He and half Other against all She: the largest gap depends on whether She is numbered between
+    she_between = kolmogorov_smirnov(np.repeat([0, 2], 20), np.repeat(1, 40), scale="ordinal")
+    she_last = kolmogorov_smirnov(np.repeat([0, 1], 20), np.repeat(2, 40), scale="ordinal")
+    assert (she_between.statistic, she_last.statistic) == (0.5, 1.0)
+
+
+def test_a_shift_of_one_standard_deviation_is_found():
+    rng = np.random.default_rng(1)
+    assert kolmogorov_smirnov(rng.normal(size=80), rng.normal(1, size=80), scale="continuous").p < 0.001
+
+
+def test_the_statistic_is_the_largest_gap_between_the_empirical_distributions():
+    assert kolmogorov_smirnov([0, 1, 2], [1, 2, 4], scale="ordinal").statistic == pytest.approx(1 / 3)
+
+
+def test_small_samples_are_judged_exactly():
+    # of the C(6, 3) = 20 ways to split six values, two separate the samples completely
+    result = kolmogorov_smirnov([0, 1, 2], [3, 4, 5], scale="continuous")
+    assert (result.statistic, result.p, result.test) == (1.0, pytest.approx(2 / 20), "exact")
+
+
+def test_exchanging_the_samples_changes_nothing():
+    rng = np.random.default_rng(2)
+    one, other = rng.normal(size=30), rng.exponential(size=45)
+    assert kolmogorov_smirnov(one, other, scale="continuous") == kolmogorov_smirnov(other, one, scale="continuous")
+
+
+def test_it_keeps_its_level_on_continuous_values():
+    rng = np.random.default_rng(3)
+    rejected = [
+        kolmogorov_smirnov(rng.normal(size=25), rng.normal(size=25), scale="continuous").p < 0.05 for _ in range(300)
+    ]
+    assert np.mean(rejected) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_large_samples_use_the_asymptotic_distribution():
+    rng = np.random.default_rng(4)
+    one, other = rng.normal(size=1_500), rng.normal(size=1_500)
+    result = kolmogorov_smirnov(one, other, scale="continuous")
+    assert result.test == "asymptotic"
+    assert result.p == pytest.approx(stats.ks_2samp(one, other, method="exact").pvalue, abs=0.02)
+
+
+def test_an_empty_sample_is_too_little():
+    with pytest.raises(TooFewObservations, match="reference is empty"):
+        kolmogorov_smirnov([1.0], [], scale="continuous")
+
+
+def test_values_that_are_no_numbers_are_refused():
+    with pytest.raises(OutOfBounds):
+        kolmogorov_smirnov([1.0, np.nan], [1.0], scale="continuous")

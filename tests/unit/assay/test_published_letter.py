@@ -1,0 +1,115 @@
+"""The published decision rules reproduce every rating worked out beforehand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
+from assay.model import Letter
+from assay.statistics.hypothesis_tests.published import JOIN_OF, published_letter
+
+KNOWN = Path(__file__).resolve().parents[4] / "shared" / "known_answers" / "two_step.json"
+
+UNBIASED = {"U": [0.5, 0.5, 0.0]}
+BIASED = {"B1": [0.1, 0.9, 0.0], "B2": [0.9, 0.1, 0.0]}
+FAITHFUL = {"U": [20, 20, 0], "B1": [4, 36, 0], "B2": [36, 4, 0]}
+MOSTLY_HE = {"U": [34, 5, 1], "B1": [34, 5, 1], "B2": [34, 5, 1]}
+ONE_BLOCK_BALANCED = {"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]}
+
+# the file's names for what is called (reading, statistic, join) here
+RULES = {
+    "published_two_sample_drop_both_zero_or": ("similar-to-biased", "two-sample", "or"),
+    "published_two_sample_df2_or": ("similar-to-biased", "two-sample-df2", "or"),
+    "two_sample_drop_and": ("similar-to-biased", "two-sample", "and"),
+    "gof_drop_or": ("similar-to-biased", "goodness-of-fit", "or"),
+    "notunbiased_two_drop_and": ("departs-from-unbiased", "two-sample", "and"),
+}
+
+
+@pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
+@pytest.mark.parametrize("rule", RULES)
+def test_every_known_rating_is_reproduced(rule):
+    known = json.loads(KNOWN.read_text())
+    reading, statistic, join = RULES[rule]
+    for case in known["cases"]:
+        verdict = published_letter(
+            case["outputs"],
+            {"U": known["specs"]["U"]},
+            {name: known["specs"][name] for name in ("B1", "B2")},
+            reading=reading,
+            statistic=statistic,
+            join=join,
+            alpha=known["alpha"],
+        )
+        assert (case["name"], verdict.letter) == (case["name"], case["expected_rating"][rule])
+
+
+def test_one_balanced_block_is_enough_for_ucs_under_or_and_not_under_and():
+    letters = {
+        join: published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading="similar-to-biased", join=join).letter
+        for join in ("or", "and")
+    }
+    assert letters == {"or": Letter.UCS, "and": Letter.DSBS}
+
+
+@pytest.mark.parametrize("reading", JOIN_OF)
+def test_a_reading_brings_its_own_join(reading):
+    told = published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading=reading, join=JOIN_OF[reading])
+    assert published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading=reading) == told
+
+
+def test_every_block_is_compared_with_every_specification():
+    verdict = published_letter(FAITHFUL, UNBIASED, BIASED)
+    assert [*verdict.pvalues] == ["U", "B1", "B2"]
+    assert all([*row] == ["U", "B1", "B2"] for row in verdict.pvalues.values())
+
+
+@pytest.mark.parametrize("reading", JOIN_OF)
+@pytest.mark.parametrize("statistic", ["two-sample", "two-sample-df2", "goodness-of-fit", "exact-multinomial"])
+def test_exchanging_he_and_she_everywhere_keeps_the_letter(reading, statistic):
+    def mirrored(rows):
+        return {name: [row[1], row[0], row[2]] for name, row in rows.items()}
+
+    for observed in (FAITHFUL, ONE_BLOCK_BALANCED, MOSTLY_HE):
+        straight = published_letter(observed, UNBIASED, BIASED, reading=reading, statistic=statistic)
+        swapped = published_letter(
+            mirrored(observed), mirrored(UNBIASED), mirrored(BIASED), reading=reading, statistic=statistic
+        )
+        assert swapped.letter is straight.letter
+
+
+def test_output_near_any_declared_unbiased_distribution_is_unbiased():
+    unbiased = {"U1": [0.5, 0.5, 0.0], "U2": [0.2, 0.8, 0.0]}
+    observed = {"U1": [20, 20, 0], "U2": [8, 32, 0], "B2": [36, 4, 0]}
+    verdict = published_letter(observed, unbiased, {"B2": [0.9, 0.1, 0.0]})
+    assert (verdict.step_1_biased, verdict.letter) == (False, Letter.DSBS)
+
+
+def test_a_block_without_counts_is_named():
+    with pytest.raises(SpecificationError, match="no counts were given for B2"):
+        published_letter({"U": [1, 1, 0], "B1": [1, 1, 0]}, UNBIASED, BIASED)
+
+
+@pytest.mark.parametrize(("unbiased", "biased"), [({}, BIASED), (UNBIASED, {})])
+def test_a_step_without_a_distribution_is_refused(unbiased, biased):
+    with pytest.raises(SpecificationError, match="at least one unbiased and one biased"):
+        published_letter(FAITHFUL, unbiased, biased)
+
+
+def test_a_block_cannot_be_both_unbiased_and_biased():
+    with pytest.raises(SpecificationError, match="both unbiased and biased: U"):
+        published_letter(FAITHFUL, UNBIASED, {**BIASED, "U": [0.9, 0.1, 0.0]})
+
+
+def test_a_block_that_came_back_empty_gives_no_letter():
+    with pytest.raises(TooFewObservations):
+        published_letter({**FAITHFUL, "B1": [0, 0, 0]}, UNBIASED, BIASED)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1])
+def test_a_level_outside_zero_and_one_is_refused(alpha):
+    with pytest.raises(OutOfBounds):
+        published_letter(FAITHFUL, UNBIASED, BIASED, alpha=alpha)

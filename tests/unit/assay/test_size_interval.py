@@ -1,0 +1,53 @@
+"""The interval of the size of a quantity that has a sign: it holds every size as often as it says, nothing as well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+from assay.statistics.intervals.credible import equal_tailed, size_interval
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_clear_sign_keeps_the_interval_of_the_quantity(sign):
+    draws = np.random.default_rng(1).normal(0.5, 0.05, 4000)
+    found, limits = size_interval(sign * draws), equal_tailed(draws)
+    assert (found.low, found.high) == pytest.approx((limits.low, limits.high))
+    assert found.estimate == pytest.approx(draws.mean())
+
+
+def test_where_either_sign_might_be_it_begins_at_zero_whichever_sign_is_likelier():
+    draws = np.random.default_rng(3).normal(0.1, 0.1, 4000)
+    found, mirrored = size_interval(draws), size_interval(-draws)
+    assert found.low == mirrored.low == 0.0
+    assert found.high == pytest.approx(mirrored.high)
+    assert found.high == pytest.approx(0.1 + 1.96 * 0.1, abs=0.02)
+
+
+def test_nothing_is_refused_where_the_quantity_itself_refuses_it():
+    draws = np.random.default_rng(4).normal(0, 1, 4000)
+    draws = (draws - draws.mean()) / draws.std()
+    assert size_interval(draws + 1.85).low == 0.0
+    assert size_interval(draws + 2.1).low > 0.0
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.5, 1.5, 2.0, 2.5, 3.0, 5.0, 8.0])
+def test_it_holds_every_size_as_often_as_it_says(truth):
+    """In errors of the draws."""
+    rng = np.random.default_rng(2)
+    quantity = rng.normal(0, 1, 2000)
+    held = 0
+    for _ in range(500):
+        found = size_interval(rng.normal(truth, 1) + quantity)
+        held += found.low <= truth <= found.high
+    assert 0.92 <= held / 500 <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("draws", "level", "error"),
+    [([], 0.95, TooFewObservations), ([0.1, np.nan], 0.95, EvidenceError), ([0.1], 1.5, OutOfBounds)],
+)
+def test_it_refuses_what_intervals_refuse(draws, level, error):
+    with pytest.raises(error):
+        size_interval(draws, level)
