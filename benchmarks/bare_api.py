@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import Body, FastAPI
 
 from service.schemas.jobs import RatingRequest
-from store.specification import dump_method
+from store.ratings.experiment_json import dump_method
 
 app = FastAPI()
 JOB = {"id": "job_0", "status": "queued", "asked": 0, "expected": 240, "failed_calls": 0, "rating": None, "error": None}

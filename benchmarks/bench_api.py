@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from benchmarks.load import get, hammer, post
-from store import migrate
+from store.core import migrate
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 

@@ -25,11 +25,13 @@ from sqlalchemy import text
 
 from benchmarks.bench_api import agency, bare
 from benchmarks.load import get, hammer
-from store import jobs, migrate, targets
-from store.database import Database
-from store.job import NewJob
-from store.ratings import NewRating
-from store.targets import NewTarget
+from store.core import migrate
+from store.core.database import Database
+from store.jobs import jobs
+from store.jobs.job import NewJob
+from store.ratings.ratings import NewRating
+from store.targets import targets
+from store.targets.targets import NewTarget
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 

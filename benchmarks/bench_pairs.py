@@ -25,10 +25,11 @@ from assay.experiment import Experiment, Session, generator
 from assay.methods import RoundTrip
 from assay.model import Finding, Kind, Probe, Score
 from benchmarks.bench_pipe import Memory, target, timed
-from store import jobs, migrate
-from store.jobs import Claim, NewJob
-from store.settings import Settings
-from store.specification import dump_method
+from store.core import migrate
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import Claim, NewJob
+from store.ratings.experiment_json import dump_method
 from workers.driver import Driver
 from workers.egress import Egress
 from workers.lane import Lane

@@ -23,10 +23,11 @@ from rich.table import Table
 from sqlalchemy import text
 
 from assay.model import Observation, Probe, Reply, Translate
-from store import jobs, migrate
-from store.database import Database
-from store.jobs import LedgerEntry, NewJob
-from store.settings import Settings
+from store.core import migrate
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import LedgerEntry, NewJob
 from tests.support.counting_target import CountingTarget, rating_request
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer

@@ -30,10 +30,11 @@ from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Probe, Reply, Translate
 from benchmarks.target import BACK, THERE
-from store import jobs, migrate
-from store.jobs import NewJob
-from store.settings import Settings
-from store.specification import dump_method
+from store.core import migrate
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import NewJob
+from store.ratings.experiment_json import dump_method
 from workers.run_job import run_job
 from workers.tasks import open_workplace
 

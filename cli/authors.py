@@ -8,10 +8,10 @@ from typing import Any
 from assay.errors import SpecificationError
 from assay.methods import AnyMethod
 from assay.model import Kind
-from store import targets
-from store.secrets import Vault
-from store.settings import Settings
-from store.targets import NewTarget
+from store.core.settings import Settings
+from store.security.secrets import Vault
+from store.targets import targets
+from store.targets.targets import NewTarget
 from workers.targets import check_target
 
 TENANT = "default"

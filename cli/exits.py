@@ -27,7 +27,7 @@ class Exit(IntEnum):
     def of(cls, error: Exception) -> Exit:
         """Give the code of an error: the caller's to mend, the world's, or ours."""
         from assay.errors import CertificateError, RecordError, SpecificationError
-        from store.errors import StoreError
+        from store.core.errors import StoreError
 
         if isinstance(error, (CertificateError, RecordError)):
             return cls.NOT_VERIFIED

@@ -13,10 +13,10 @@ from assay.errors import SpecificationError
 from assay.evidence.export import ExportWriter
 from assay.evidence.replay_order import Unrolling
 from assay.model import Observation
-from store import observations
-from store.database import Database
-from store.ratings import StoredRating
-from store.specification import parse_method
+from store.core.database import Database
+from store.jobs import observations
+from store.ratings.experiment_json import parse_method
+from store.ratings.ratings import StoredRating
 
 ROWS_A_READ = 500
 

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.errors import UnknownName
-from store import keys, migrate
-from store.database import Database
-from store.settings import Settings
+from store.core import migrate
+from store.core.database import Database
+from store.core.settings import Settings
+from store.security import keys
 
 console = Console(highlight=False)
 

@@ -7,7 +7,7 @@ import sys
 
 import structlog
 
-from store.settings import Settings
+from store.core.settings import Settings
 
 
 def configure_logs(settings: Settings) -> None:

@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 from cli.exits import Exit
 
 if TYPE_CHECKING:
-    from store.settings import Settings
+    from store.core.settings import Settings
 
 app = typer.Typer(
     name="assay",
@@ -381,7 +381,7 @@ def _settings(
     egress_allow: list[str] | None,
     **more: object,
 ) -> Settings:
-    from store.settings import Settings
+    from store.core.settings import Settings
 
     given: dict[str, Any] = {"data_dir": data_dir, "database_url": database_url, "broker_url": broker_url, **more}
     if egress_allow:

@@ -26,10 +26,12 @@ from cli.authors import TENANT, check_author, described_author, keep_author
 from cli.exits import Exit
 from cli.export import check_export, write_export
 from cli.logs import configure_logs
-from store import jobs, migrate, ratings
-from store.jobs import Job, NewJob
-from store.settings import Settings
-from store.specification import dump_method, parse_method
+from store.core import migrate
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import Job, NewJob
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method, parse_method
 from workers.run_job import run_job
 from workers.targets import check_target
 from workers.tasks import open_workplace, owner

@@ -18,10 +18,11 @@ from assay.model import Observation
 from assay.rating.methodology import Methodologies, Methodology, shipped
 from assay.rating.rerating import rerate
 from cli.exits import Exit
-from store import migrate, rerated
-from store.database import Database
-from store.settings import Settings
-from store.specification import parse_method
+from store.core import migrate
+from store.core.database import Database
+from store.core.settings import Settings
+from store.ratings import rerated
+from store.ratings.experiment_json import parse_method
 
 console = Console(highlight=False)
 

@@ -7,10 +7,11 @@ import contextlib
 from rich.console import Console
 
 from cli.exits import Exit
-from store import migrate, rotation
-from store.database import Database
-from store.secrets import Vault
-from store.settings import Settings
+from store.core import migrate
+from store.core.database import Database
+from store.core.settings import Settings
+from store.security import rotation
+from store.security.secrets import Vault
 
 console = Console(highlight=False)
 

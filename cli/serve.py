@@ -19,9 +19,10 @@ from cli.logs import configure_logs
 from cli.shared_key import require_shared_key
 from cli.tracing import start_tracing
 from service.app import create_app
-from store import keys, migrate
-from store.database import Database
-from store.settings import Settings
+from store.core import migrate
+from store.core.database import Database
+from store.core.settings import Settings
+from store.security import keys
 from workers.celery_app import make_celery
 from workers.desk import Desk
 from workers.doorbell import Doorbell

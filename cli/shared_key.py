@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from store.settings import Settings
+from store.core.settings import Settings
 
 
 def require_shared_key(settings: Settings) -> None:

@@ -8,11 +8,12 @@ from contextlib import closing
 from rich.console import Console
 from rich.table import Table
 
-from store import migrate, signing
-from store.clock import iso
-from store.database import Database
-from store.secrets import Vault
-from store.settings import Settings
+from store.core import migrate
+from store.core.clock import iso
+from store.core.database import Database
+from store.core.settings import Settings
+from store.security import signing
+from store.security.secrets import Vault
 
 console = Console(highlight=False)
 

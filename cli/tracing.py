@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import assay
-from store.settings import Settings
+from store.core.settings import Settings
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider

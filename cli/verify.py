@@ -35,8 +35,8 @@ from assay.evidence.verification import (
 from assay.model import Observation
 from assay.rating.methodology import shipped
 from assay.rating.rerating import rerate
-from store.signing import is_signature
-from store.specification import parse_method
+from store.ratings.experiment_json import parse_method
+from store.security.signing import is_signature
 
 console = Console(highlight=False, soft_wrap=True)
 

@@ -13,7 +13,7 @@ import structlog
 from cli.logs import configure_logs
 from cli.shared_key import require_shared_key
 from cli.tracing import start_tracing
-from store.settings import Settings
+from store.core.settings import Settings
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -67,7 +67,7 @@ def _work(settings: Settings, folder: str) -> None:
 
 @contextmanager
 def _watching(app: Celery, settings: Settings) -> Iterator[None]:
-    from store.database import Database
+    from store.core.database import Database
     from workers.watchdog import Ear, Watchdog, broker_answers
 
     database = Database(settings.resolved_database_url)

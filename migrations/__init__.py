@@ -1,4 +1,4 @@
-"""The database's history, one frozen step per file; `store.migrate` walks it."""
+"""The database's history, one frozen step per file; `store.core.migrate` walks it."""
 
 from __future__ import annotations
 

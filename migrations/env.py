@@ -1,4 +1,4 @@
-"""Run by Alembic: migrate on the connection, and inside the transaction, that `store.migrate` brings."""
+"""Run by Alembic: migrate on the connection, and inside the transaction, that `store.core.migrate` brings."""
 
 from __future__ import annotations
 

@@ -49,10 +49,10 @@ from service.routes import (
 )
 from service.showcase import Showcase
 from service.status import StatusCache
-from store.database import AsyncDatabase
-from store.events import events
-from store.secrets import Vault
-from store.settings import Settings
+from store.core.database import AsyncDatabase
+from store.core.settings import Settings
+from store.jobs.events import events
+from store.security.secrets import Vault
 
 ROUTERS = (
     jobs.router,

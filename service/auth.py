@@ -16,7 +16,7 @@ from fastapi.security.base import SecurityBase
 
 from service.context import Service, service_of
 from service.problems import Problem
-from store import keys
+from store.security import keys
 
 _bearer = HTTPBearer(
     scheme_name="ApiKey",

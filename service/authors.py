@@ -17,7 +17,7 @@ from service.called import OrderedTarget, check_target, of_saved
 from service.context import Service
 from service.errors import located
 from service.schemas.targets import TargetDescription, TargetReference
-from store import targets
+from store.targets import targets
 
 ONLY_AUTHORS = frozenset({"openai-images"})
 """Protocols of services that can be authors and nothing else (`workers.targets`, which are not known here)."""

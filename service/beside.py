@@ -13,9 +13,9 @@ from typing import Any
 
 from assay.rating.methodology import Methodology
 from service.schemas.domains import ReplyView
-from store import replies, rerated
-from store.ratings import StoredRating
-from store.replies import OwnersReply
+from store.ratings import replies, rerated
+from store.ratings.ratings import StoredRating
+from store.ratings.replies import OwnersReply
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from service.context import Service
 from service.errors import located
 from service.filling import check_uploaded
 from service.schemas.targets import TargetDescription, TargetReference
-from store import targets
-from store.targets import StoredTarget
+from store.targets import targets
+from store.targets.targets import StoredTarget
 
 
 @dataclass(frozen=True)

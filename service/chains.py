@@ -12,8 +12,8 @@ from typing import Any
 from assay.composition.compatibility import MOST
 from assay.errors import SpecificationError
 from service.context import Service
-from store import compositions
-from store.targets import StoredTarget, descriptor
+from store.ratings import compositions
+from store.targets.targets import StoredTarget, descriptor
 
 CHAIN = "chain"
 """The protocol of targets that are several (`workers.targets.chain`, which is not known here)."""

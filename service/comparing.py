@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.rating.comparison import NotComparable, comparison_document
 from service.problems import Problem
-from store.ratings import StoredRating
+from store.ratings.ratings import StoredRating
 
 
 async def compared(before: StoredRating, after: StoredRating) -> dict[str, Any]:

@@ -20,10 +20,12 @@ from service.schemas.targets import digest_of_target
 from service.schemas.values import instant
 from service.strict_json import pointer_to
 from service.verifying import verification
-from store import clock, compositions, observations
-from store.compositions import NewComposition
-from store.ratings import StoredRating
-from store.targets import StoredTarget
+from store.core import clock
+from store.jobs import observations
+from store.ratings import compositions
+from store.ratings.compositions import NewComposition
+from store.ratings.ratings import StoredRating
+from store.targets.targets import StoredTarget
 
 SEED = 0
 """Of the draws of a prediction: the same ratings give the same composition."""

@@ -16,9 +16,9 @@ from service.meter import Meter
 from service.rates import Rates
 from service.showcase import Showcase
 from service.status import StatusCache
-from store.database import AsyncDatabase
-from store.secrets import Vault
-from store.settings import Settings
+from store.core.database import AsyncDatabase
+from store.core.settings import Settings
+from store.security.secrets import Vault
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.context import Service
 from service.problems import Problem
-from store import cooling
+from store.jobs import cool_down
 
 
 async def refuse_while_cooling(here: Service, tenant: str, target_url: str | None) -> None:
@@ -16,7 +16,7 @@ async def refuse_while_cooling(here: Service, tenant: str, target_url: str | Non
         ``cooling-down``, with ``Retry-After``.
     """
     if here.settings.cooldown_s > 0:
-        rest_s = await here.database.read(cooling.rest_s, tenant, target_url, here.settings.cooldown_s)
+        rest_s = await here.database.read(cool_down.rest_s, tenant, target_url, here.settings.cooldown_s)
         if rest_s:
             raise cooling_down(rest_s)
 

@@ -18,12 +18,12 @@ from service.errors import located
 from service.problems import Problem
 from service.schemas.corpora import CorpusRequest, ItemChange, PictureItem, SentenceItem
 from service.strict_json import pointer_to
-from store import corpora, corpus_items, images, specifications
-from store.corpora import NewCorpus, Rules, StoredCorpus
-from store.corpus_items import KeptItems, NewItem, StoredItem
-from store.corpus_materials import as_item
+from store.corpora import corpora, images, items, specifications
+from store.corpora.corpora import NewCorpus, Rules, StoredCorpus
+from store.corpora.items import KeptItems, NewItem, StoredItem
+from store.corpora.materials import as_item
+from store.corpora.specifications import StoredSpecification
 from store.formats.image import ImageFacts, read_image
-from store.specifications import StoredSpecification
 
 STEREOTYPE = "stereotype"
 """The kind of specification that sentences keep to."""
@@ -216,7 +216,7 @@ def keep_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]
         return None
     for one in new:
         images.keep(c, tenant, one.content, one.facts)
-    return corpus_items.add(c, corpus_id, tenant, [one.item for one in new])
+    return items.add(c, corpus_id, tenant, [one.item for one in new])
 
 
 def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemChange) -> StoredItem | None:
@@ -232,10 +232,10 @@ def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemCha
         If the sentence is in the corpus already, as another item.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
-    old = None if corpus is None else corpus_items.find(c, corpus_id, item_id)
+    old = None if corpus is None else items.find(c, corpus_id, item_id)
     if corpus is None or old is None:
         return None
-    return corpus_items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
+    return items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
 
 
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:

@@ -11,10 +11,10 @@ from starlette.responses import StreamingResponse
 from service.records import csv_lines, download, inert
 from service.schemas.corpora import ItemView
 from service.schemas.values import instant
-from store import corpus_items
-from store.corpora import StoredCorpus
-from store.corpus_items import StoredItem
-from store.database import AsyncDatabase
+from store.core.database import AsyncDatabase
+from store.corpora import items
+from store.corpora.corpora import StoredCorpus
+from store.corpora.items import StoredItem
 
 ROWS_A_READ = 500
 
@@ -48,7 +48,7 @@ def corpus_jsonl(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResp
 
 async def _pages(database: AsyncDatabase, corpus_id: str) -> AsyncIterator[Sequence[StoredItem]]:
     after = 0
-    while rows := await database.read(corpus_items.page, corpus_id, after, ROWS_A_READ):
+    while rows := await database.read(items.page, corpus_id, after, ROWS_A_READ):
         yield rows
         after = rows[-1].seq
 

@@ -17,10 +17,10 @@ from assay.methods.visual_stereotype.method import MOST_PICTURES
 from service.context import Service
 from service.corpora import words_of
 from service.schemas.corpora import named
-from store import corpora, corpus_items, images
-from store.corpora import StoredCorpus
-from store.corpus_items import StoredItem
-from store.corpus_materials import as_picture, as_sentence
+from store.corpora import corpora, images, items
+from store.corpora.corpora import StoredCorpus
+from store.corpora.items import StoredItem
+from store.corpora.materials import as_picture, as_sentence
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ async def _with_items(
     most: int,
 ) -> tuple[T, ...]:
     """Add the items of a corpus to those that the request gave."""
-    kept = [read(item) for item in await here.database.read(corpus_items.every, corpus.id)]
+    kept = [read(item) for item in await here.database.read(items.every, corpus.id)]
     if len(given) + len(kept) > most:
         raise OutOfBounds(
             f"there are {len(given)} {field} beside the {len(kept)} of {corpus.id}; a rating asks about at most {most}",

@@ -13,8 +13,8 @@ from service.pagination import Page, link_next
 from service.problems import not_found
 from service.schemas.webhooks import DeliveryLine, DeliveryList, DeliveryQuery, DeliveryView
 from service.strict_json import json_response, write_json
-from store import delivery_log
-from store.delivery_log import Delivery, Receiver
+from store.webhooks import delivery_log
+from store.webhooks.delivery_log import Delivery, Receiver
 
 
 @dataclass(frozen=True)

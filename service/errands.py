@@ -8,7 +8,7 @@ from typing import Any
 from assay.canonical import digest_of
 from service.auth import Caller
 from service.orders import Order
-from store.jobs import NewJob
+from store.jobs.jobs import NewJob
 
 
 def errand(

@@ -19,7 +19,7 @@ from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
 from service.problems import Problem, phrase, respond
 from service.strict_json import pointer_to
-from store.errors import (
+from store.core.errors import (
     AlreadyFinished,
     AlreadyWithdrawn,
     BeyondTheLog,

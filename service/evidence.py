@@ -21,10 +21,10 @@ from service.context import Service
 from service.problems import Problem, not_found
 from service.schemas.certificates import EnvelopeView, ProofView
 from service.signatures import certificate_of, published_keys, signing_key
-from store import observations
-from store.database import AsyncDatabase
-from store.ratings import StoredRating
-from store.specification import parse_method
+from store.core.database import AsyncDatabase
+from store.jobs import observations
+from store.ratings.experiment_json import parse_method
+from store.ratings.ratings import StoredRating
 
 ROWS_A_READ = 500
 

@@ -18,8 +18,8 @@ from structlog.contextvars import bound_contextvars
 from service.errors import allowed_methods
 from service.meter import Meter
 from service.problems import Problem, respond
+from store.core.ids import new_id
 from store.formats.image import MOST_BYTES
-from store.ids import new_id
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 

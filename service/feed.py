@@ -11,8 +11,8 @@ from contextlib import aclosing
 
 import structlog
 
-from store.errors import StoreUnavailable
-from store.jobs import Event
+from store.core.errors import StoreUnavailable
+from store.jobs.jobs import Event
 
 POLL_S = 0.25
 BATCH = 500

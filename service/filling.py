@@ -23,8 +23,8 @@ from service.context import Service
 from service.corpus_inputs import with_pictures, with_sentences
 from service.errors import located
 from service.uploads import UPLOADED, check_embedding, rows_of, trials_of
-from store import kept_material, specifications
-from store.specifications import StoredSpecification
+from store.corpora import kept_material, specifications
+from store.corpora.specifications import StoredSpecification
 
 KIND_OF_WORDS: Mapping[type[Any], str] = {
     ForcedChoice: "choices",

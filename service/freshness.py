@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from store.ratings import StoredRating
+from store.ratings.ratings import StoredRating
 
 FRESH_S, STALE_S = 300, 86_400
 """How long a copy may be shown without asking, and while asking."""

@@ -17,7 +17,7 @@ from service.answer import Answer
 from service.auth import Caller
 from service.context import service_of
 from service.problems import Problem
-from store import idempotency
+from store.jobs import idempotency
 
 RETRY_AFTER_S = 1
 

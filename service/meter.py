@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from store.backlog import Backlog
+from store.jobs.backlog import Backlog
 
 STATUSES = ("queued", "running", "succeeded", "failed", "cancelled")
 
@@ -18,7 +18,7 @@ GAUGES = {
     "webhook_backlog": "Notices that wait to be delivered.",
     "webhook_oldest_seconds": "How long the oldest of them has been due.",
 }
-"""What is read from the database for each scrape; the names are those of `store.backlog.Backlog`."""
+"""What is read from the database for each scrape; the names are those of `store.jobs.backlog.Backlog`."""
 
 
 class Meter:

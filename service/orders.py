@@ -21,13 +21,14 @@ from service.idempotency import Repeatable, once
 from service.problems import Problem
 from service.rates import Allowance
 from service.schemas.jobs import TEN_YEARS_S, RatingRequest
-from store import idempotency, jobs, ratings
-from store.ids import new_id
-from store.jobs import Job, NewJob
-from store.ratings import Stamp, StoredRating
-from store.requests import request_digest
-from store.secrets import SealedSecret
-from store.specification import dump_method
+from store.core.ids import new_id
+from store.jobs import idempotency, jobs
+from store.jobs.jobs import Job, NewJob
+from store.jobs.request_digest import request_digest
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method
+from store.ratings.ratings import Stamp, StoredRating
+from store.security.secrets import SealedSecret
 
 CROWDED_RETRY_S = 5
 

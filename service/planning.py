@@ -20,8 +20,8 @@ from service.orders import Order, rating_order
 from service.problems import Problem
 from service.schemas.jobs import RatingRequest
 from service.schemas.suites import MOST_CELLS, SuiteRequest
-from store.specification import parse_method
-from store.suites import Cell
+from store.ratings.experiment_json import parse_method
+from store.suites.suites import Cell
 
 SET_BY_THE_SUITE = ("method", "attribute", "languages")
 """Fields of an experiment that a cell has from its place in the matrix."""

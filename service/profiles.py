@@ -10,7 +10,7 @@ from assay.rating.profile import RatedCell, worst_of
 from service.schemas.suites import CellView, Progress, RowView, SuiteLine, SuiteView, WorstView
 from service.schemas.values import instant, maybe_instant
 from service.suites import Shown
-from store.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
+from store.suites.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
 
 Documents = Mapping[str, Mapping[str, Any]]
 """Rating documents by id."""

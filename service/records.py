@@ -11,9 +11,9 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from service.schemas.values import instant
-from store import observations
-from store.database import AsyncDatabase
-from store.observations import Kept
+from store.core.database import AsyncDatabase
+from store.jobs import observations
+from store.jobs.observations import Kept
 
 ROWS_A_READ = 500
 

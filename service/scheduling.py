@@ -12,8 +12,8 @@ from service.planning import as_asked, plan_suite
 from service.problems import Problem
 from service.schemas.jobs import RatingRequest
 from service.schemas.suites import SuiteRequest
-from store.rhythm import Rhythm
-from store.schedules import Bounds, Orders, Ran, ready_made
+from store.suites.recurrence import Rhythm
+from store.suites.schedules import Bounds, Orders, Ran, ready_made
 
 
 async def standing_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from service.problems import Problem
 from service.records import csv_lines, inert
-from store.ratings import StoredRating
+from store.ratings.ratings import StoredRating
 
 COLUMNS = (
     *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),

@@ -17,7 +17,7 @@ from assay.reports import Embed, Shown
 from assay.reports.embeds.public_view import face
 from service.freshness import caching
 from service.moments import Moments
-from store.published import Seen
+from store.ratings.published import Seen
 
 OLDEST_S = 1.0
 """Age above which a reading is not given any more: so soon a rating that was withdrawn says so."""

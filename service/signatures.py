@@ -7,11 +7,12 @@ from contextlib import contextmanager
 
 from service.context import Service
 from service.problems import Problem
-from store import certificates, signing
-from store.certificates import Certificate
-from store.errors import SecretLost, SecretMoved
-from store.ratings import StoredRating
-from store.signing import PublicKey, SigningKey
+from store.core.errors import SecretLost, SecretMoved
+from store.ratings import certificates
+from store.ratings.certificates import Certificate
+from store.ratings.ratings import StoredRating
+from store.security import signing
+from store.security.signing import PublicKey, SigningKey
 
 
 async def certificate_of(here: Service, rating: StoredRating) -> Certificate:

@@ -17,10 +17,11 @@ from service.orders import CROWDED_RETRY_S, Order, rate_limited
 from service.planning import Plan
 from service.problems import Problem
 from service.rates import Allowance
-from store import idempotency, jobs, suites
-from store.errors import AlreadyFinished
-from store.jobs import NewJob
-from store.suites import Known, NewSuite, StoredCell, StoredSuite
+from store.core.errors import AlreadyFinished
+from store.jobs import idempotency, jobs
+from store.jobs.jobs import NewJob
+from store.suites import suites
+from store.suites.suites import Known, NewSuite, StoredCell, StoredSuite
 
 Shown = tuple[StoredSuite, Sequence[StoredCell], dict[str, dict[str, Any]]]
 """A suite with its cells and the documents of their ratings."""

@@ -1,7 +1,7 @@
 """How a file comes in and goes to a job: streamed to disk, read once to see what it is, kept in the database.
 
 No step holds a whole file in memory. What a file is, `store.formats` knows; where it is kept,
-`store.uploads`. Reading runs in threads of its own, few of them, so that large files delay each
+`store.corpora.uploads`. Reading runs in threads of its own, few of them, so that large files delay each
 other and not the requests of everybody else.
 """
 
@@ -22,10 +22,11 @@ from fastapi import Request
 
 from assay.errors import SpecificationError
 from service.context import Service
-from store import formats, uploads
+from store import formats
+from store.corpora import uploads
+from store.corpora.uploads import NewUpload, StoredUpload
 from store.formats.table import TableRows, read_rows
 from store.formats.trials import read_trials
-from store.uploads import NewUpload, StoredUpload
 
 MOST_ROWS_OF_A_JOB = 20_000
 """Rows a job may carry (`assay.methods.shared.profiles.RecordProfiles`)."""

@@ -10,9 +10,9 @@ from assay.errors import SpecificationError
 from assay.model import Kind
 from service.chains import CHAIN, with_links
 from service.context import Service
-from store import compositions
-from store.ratings import StoredRating
-from store.targets import StoredTarget
+from store.ratings import compositions
+from store.ratings.ratings import StoredRating
+from store.targets.targets import StoredTarget
 
 HREF = "/v1/jobs"
 HOME = "en"

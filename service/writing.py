@@ -16,10 +16,10 @@ from service.errors import located
 from service.orders import Order, new_job
 from service.schemas.corpora import named
 from service.schemas.writing import WritingRequest
-from store import specifications
-from store.corpora import StoredCorpus
-from store.corpus_items import MOST_ITEMS
-from store.requests import request_digest
+from store.corpora import specifications
+from store.corpora.corpora import StoredCorpus
+from store.corpora.items import MOST_ITEMS
+from store.jobs.request_digest import request_digest
 
 
 async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:

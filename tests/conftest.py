@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from store import migrate
+from store.core import migrate
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 

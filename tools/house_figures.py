@@ -292,8 +292,8 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
 
     from cli.serve import create_app
     from demo.server import DemoServer
-    from store import migrate
-    from store.settings import Settings
+    from store.core import migrate
+    from store.core.settings import Settings
     from workers.desk import Desk
     from workers.run_job import run_job
     from workers.tasks import open_workplace

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from service.app import create_app
-from store.settings import Settings
+from store.core.settings import Settings
 from workers.desk import Desk
 
 

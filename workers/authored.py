@@ -15,13 +15,15 @@ from assay.methods.stereotype_score.inputs import Sentence
 from assay.methods.stereotype_score.sentence_generation import usable
 from assay.methods.visual_stereotype.image_generation import Family, draw_prompt, image_of
 from assay.model import Draw, Write
-from store import corpora, corpus_items, observations
-from store.corpora import NewCorpus, StoredCorpus
-from store.corpus_items import MOST_ITEMS, NewItem
-from store.corpus_materials import AUTHORED, as_item, author_of
-from store.corpus_rules import rules_for, told
-from store.database import Database
-from store.jobs import Job
+from store.core.database import Database
+from store.corpora import corpora
+from store.corpora import items as corpus_items
+from store.corpora.corpora import NewCorpus, StoredCorpus
+from store.corpora.items import MOST_ITEMS, NewItem
+from store.corpora.materials import AUTHORED, as_item, author_of
+from store.corpora.rules import rules_for, told
+from store.jobs import observations
+from store.jobs.jobs import Job
 
 ROWS_A_READ = 500
 

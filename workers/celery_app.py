@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import Celery
 
-from store.settings import Settings
+from store.core.settings import Settings
 
 MEMORY = "memory://localhost/"
 """Broker of the embedded worker: inside this process, gone with it."""

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 
-from store import domains, runs
-from store.domains import CHALLENGE_PATH, Domain
-from store.jobs import Claim
+from store.jobs import runs
+from store.jobs.jobs import Claim
+from store.targets import domains
+from store.targets.domains import CHALLENGE_PATH, Domain
 from workers.egress import AddressRefused, CallFailed, Egress, Guard, Network, read_place
 from workers.egress.guard import Resolve, resolve
 from workers.workplace import Workplace

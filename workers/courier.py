@@ -11,8 +11,8 @@ import httpx
 import numpy as np
 
 from assay import __version__
-from store.deliveries import Next, Outcome
-from store.settings import Settings
+from store.core.settings import Settings
+from store.webhooks.deliveries import Next, Outcome
 from workers.egress import CallFailed, GuardedTransport, parse_retry_after
 
 TIMEOUT_S = 15.0

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.errors import SpecificationError
-from store.settings import Settings
+from store.core.settings import Settings
 from workers.egress import AddressRefused, refuse_url
 from workers.targets import ProtocolInfo, check_target, protocols
 

@@ -12,7 +12,7 @@ import threading
 import structlog
 from celery import Celery
 
-from store import jobs
+from store.jobs import jobs
 from workers.doorbell import Doorbell
 from workers.reconciler import Reconciler
 from workers.tasks import add_tasks

@@ -11,11 +11,11 @@ from typing import Any
 import structlog
 
 from assay.errors import AssayError
-from store import jobs, observations
-from store.database import Database
-from store.errors import LeaseLost, StoreUnavailable
-from store.jobs import Claim, Job
-from store.specification import parse_method
+from store.core.database import Database
+from store.core.errors import LeaseLost, StoreUnavailable
+from store.jobs import jobs, observations
+from store.jobs.jobs import Claim, Job
+from store.ratings.experiment_json import parse_method
 from workers import authored, writing
 from workers.driver import TargetRefused, TargetResting, TargetUnavailable
 from workers.egress import CallFailed

@@ -15,10 +15,10 @@ from typing import Self
 
 import structlog
 
-from store import jobs
-from store.database import Database
-from store.errors import StoreUnavailable
-from store.jobs import Claim
+from store.core.database import Database
+from store.core.errors import StoreUnavailable
+from store.jobs import jobs
+from store.jobs.jobs import Claim
 from workers.workplace import Leaving
 
 log = structlog.get_logger()

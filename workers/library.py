@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError
-from store import images, uploads
-from store.database import Database
+from store.core.database import Database
+from store.corpora import images, uploads
+from store.corpora.uploads import StoredUpload
 from store.formats.embedding import read_embedding
 from store.formats.image import ImageFacts, read_image
-from store.uploads import StoredUpload
 
 KEPT = 16
 """Embeddings that stay in the folder; the one that was not used for longest goes first."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import AssayError, RecordError
-from store.errors import SecretLost, SecretMoved
+from store.core.errors import SecretLost, SecretMoved
 from workers.driver import TargetRefused, TargetResting, TargetUnavailable
 from workers.egress import CallFailed
 from workers.targets.capability import TargetUnfit

@@ -13,10 +13,11 @@ from typing import Protocol
 
 import structlog
 
-from store import idempotency, jobs, migrate
-from store.database import Database
-from store.errors import StoreUnavailable
-from store.settings import Settings
+from store.core import migrate
+from store.core.database import Database
+from store.core.errors import StoreUnavailable
+from store.core.settings import Settings
+from store.jobs import idempotency, jobs
 from workers.celery_app import make_celery
 from workers.doorbell import Doorbell
 from workers.schedules import run_due, tell_expiring

@@ -6,8 +6,9 @@ import asyncio
 from typing import Any
 
 from assay.errors import UnknownName
-from store import ratings, rerated, runs
-from store.jobs import Claim
+from store.jobs import runs
+from store.jobs.jobs import Claim
+from store.ratings import ratings, rerated
 from workers.workplace import Workplace
 
 

@@ -26,12 +26,14 @@ from assay.methods.stereotype_score.sentence_generation import Written
 from assay.model import AUTHORED, Ask, Kind, Observation, Reason
 from assay.rating.decision import METHODOLOGY_VERSION, rate
 from assay.rating.document import rating_document
-from store import compositions, jobs, observations, targets
-from store.database import Database
-from store.jobs import Claim, Job, LedgerEntry
-from store.ratings import NewRating
-from store.specification import dump_method, parse_method
-from store.targets import StoredTarget
+from store.core.database import Database
+from store.jobs import jobs, observations
+from store.jobs.jobs import Claim, Job, LedgerEntry
+from store.ratings import compositions
+from store.ratings.experiment_json import dump_method, parse_method
+from store.ratings.ratings import NewRating
+from store.targets import targets
+from store.targets.targets import StoredTarget
 from workers import authored, writing
 from workers.challenge import look_for_token
 from workers.driver import Answered, Called, Driver, TargetResting, TargetUnavailable

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import structlog
 
-from store import expiry, schedules
-from store.database import Database
-from store.dispatch import reconciler_lock
-from store.schedules import Bounds
-from store.settings import Settings
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs.dispatch import reconciler_lock
+from store.ratings import expiry
+from store.suites import schedules
+from store.suites.schedules import Bounds
 
 log = structlog.get_logger()
 

@@ -11,7 +11,7 @@ import base64
 import hmac
 from collections.abc import Callable, Sequence
 
-from store.webhooks import SECRET_PREFIX
+from store.webhooks.webhooks import SECRET_PREFIX
 
 
 def sign_with_secret(secret: str, message: bytes) -> str:

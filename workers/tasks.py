@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from celery import Celery
 
-from store.database import Database
-from store.secrets import Vault
-from store.settings import Settings
+from store.core.database import Database
+from store.core.settings import Settings
+from store.security.secrets import Vault
 from workers.run_job import run_job
 from workers.workplace import Leaving, Workplace
 

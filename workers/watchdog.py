@@ -15,9 +15,9 @@ from celery import Celery, signals
 from celery.worker import state
 from kombu.exceptions import OperationalError
 
-from store import jobs
-from store.database import Database
-from store.errors import StoreUnavailable
+from store.core.database import Database
+from store.core.errors import StoreUnavailable
+from store.jobs import jobs
 
 EXIT_DEAF = 75
 """Exit code (EX_TEMPFAIL): start me again."""

@@ -17,14 +17,15 @@ import numpy as np
 import structlog
 
 from assay.experiment import generator
-from store import deliveries, handing_over, signing, webhooks
-from store.database import Database
-from store.deliveries import Claimed, Outcome
-from store.envelopes import body_of, content_type_of
-from store.errors import SecretLost, SecretMoved, StoreUnavailable
-from store.secrets import Vault
-from store.settings import Settings
-from store.signing import SigningKey
+from store.core.database import Database
+from store.core.errors import SecretLost, SecretMoved, StoreUnavailable
+from store.core.settings import Settings
+from store.security import signing
+from store.security.secrets import Vault
+from store.security.signing import SigningKey
+from store.webhooks import deliveries, fan_out, webhooks
+from store.webhooks.deliveries import Claimed, Outcome
+from store.webhooks.payloads import body_of, content_type_of
 from workers.courier import Answered, call, open_transport, what_follows
 from workers.egress import GuardedTransport
 from workers.meter import WorkMeter
@@ -125,10 +126,10 @@ class Deliverer:
             if not room or not deliveries.anything_due(connection):
                 return []
         base_url = (self._settings.public_url or "").rstrip("/")
-        closed = handing_over.BATCH
-        while closed == handing_over.BATCH:
+        closed = fan_out.BATCH
+        while closed == fan_out.BATCH:
             with self._database.write() as connection:
-                handed = handing_over.hand_over(connection, base_url)
+                handed = fan_out.hand_over(connection, base_url)
             closed = handed.closed
             for each in handed.malformed:
                 log.error("notice given up", why="its row holds no notice", notice=each.id, job=each.job_id)

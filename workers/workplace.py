@@ -9,10 +9,10 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from assay.rating.methodology import Methodologies, shipped
-from store.database import Database
-from store.jobs import Claim
-from store.secrets import Vault
-from store.settings import Settings
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs.jobs import Claim
+from store.security.secrets import Vault
 from workers.meter import WorkMeter
 from workers.targets.adapter import Target
 from workers.traffic import Traffic, TrafficHere, TrafficOnRedis

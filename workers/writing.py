@@ -15,12 +15,14 @@ from assay.experiment import Experiment, generator
 from assay.methods.stereotype_score.inputs import Sentence
 from assay.methods.stereotype_score.sentence_generation import Writing, Written, write_sentences
 from assay.model import Ask, Write
-from store import corpora, corpus_items, runs, specifications
-from store.corpus_items import MOST_ITEMS, NewItem, StoredItem
-from store.corpus_materials import as_item, as_sentence, author_of
-from store.corpus_rules import lacking
-from store.database import Database
-from store.jobs import Claim, Job, hold
+from store.core.database import Database
+from store.corpora import corpora, specifications
+from store.corpora import items as corpus_items
+from store.corpora.items import MOST_ITEMS, NewItem, StoredItem
+from store.corpora.materials import as_item, as_sentence, author_of
+from store.corpora.rules import lacking
+from store.jobs import runs
+from store.jobs.jobs import Claim, Job, hold
 from workers.authored import authored, room_of, sentence_items, usable_items
 
 

@@ -22,8 +22,8 @@ from service.problems import base_url, not_found
 from service.schemas.embeds import answers, operation
 from service.showcase import Exhibit
 from service.strict_json import StrictRoute
-from store import published
-from store.published import Seen
+from store.ratings import published
+from store.ratings.published import Seen
 
 router = APIRouter(route_class=StrictRoute)
 

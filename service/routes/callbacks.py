@@ -14,8 +14,8 @@ from service.idempotency import Repeat, once
 from service.routes.jobs import FoundJob, found_job
 from service.schemas.webhooks import DeliveryList, DeliveryQuery, DeliveryView
 from service.strict_json import StrictRoute
-from store.delivery_log import ToCallback
-from store.jobs import Job
+from store.jobs.jobs import Job
+from store.webhooks.delivery_log import ToCallback
 
 router = APIRouter(prefix="/v1/jobs/{job_id}/deliveries", tags=["jobs"], route_class=StrictRoute)
 

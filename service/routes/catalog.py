@@ -21,7 +21,7 @@ from service.schemas.catalog import (
     ProtocolView,
 )
 from service.strict_json import StrictRoute
-from store.specification import dump_method, method_schema, parse_method
+from store.ratings.experiment_json import dump_method, method_schema, parse_method
 
 router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 

@@ -28,7 +28,7 @@ from service.schemas.certificates import (
 )
 from service.signatures import certificate_of, published_keys
 from service.strict_json import StrictRoute, json_response, write_json
-from store import signing
+from store.security import signing
 
 router = APIRouter(tags=["certificates"], route_class=StrictRoute)
 

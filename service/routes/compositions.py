@@ -17,7 +17,7 @@ from service.pagination import Page, PageQuery, link_next
 from service.problems import not_found
 from service.schemas.compositions import CompositionList, CompositionRequest, CompositionView, shown
 from service.strict_json import StrictRoute, json_response, write_json
-from store import compositions
+from store.ratings import compositions
 
 router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class=StrictRoute)
 

@@ -46,9 +46,10 @@ from service.schemas.jobs import JobView
 from service.schemas.writing import WritingRequest
 from service.strict_json import StrictRoute, json_response, write_json
 from service.writing import writing_order
-from store import corpora, corpus_items, images
-from store.corpora import StoredCorpus
-from store.corpus_items import KeptItems
+from store.corpora import corpora, images
+from store.corpora import items as corpus_items
+from store.corpora.corpora import StoredCorpus
+from store.corpora.items import KeptItems
 from store.formats.image import MEDIA_TYPES, MOST_BYTES
 
 router = APIRouter(prefix="/v1/corpora", tags=["corpora"], route_class=StrictRoute)

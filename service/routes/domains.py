@@ -22,8 +22,8 @@ from service.routes.jobs import answer_order
 from service.schemas.domains import DomainList, DomainRequest, DomainView
 from service.schemas.jobs import JobView
 from service.strict_json import StrictRoute, json_response, write_json
-from store import domains
-from store.domains import Domain
+from store.targets import domains
+from store.targets.domains import Domain
 
 router = APIRouter(prefix="/v1/domains", tags=["replies"], route_class=StrictRoute)
 

@@ -15,8 +15,8 @@ from service.pagination import Page, PageQuery, link_next
 from service.routes.targets import FoundTarget
 from service.schemas.registry import AddressHistoryQuery, HistoryEntry, HistoryList, HistoryQuery
 from service.strict_json import StrictRoute, json_response
-from store import timeline
-from store.timeline import Step
+from store.ratings import history
+from store.ratings.history import Step
 
 router = APIRouter(route_class=StrictRoute)
 
@@ -35,7 +35,7 @@ async def target_history(
     """Follow a saved target's ratings through time, newest first, withdrawn ones marked."""
     name = f"history of {row.id}"
     asked = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
-    steps = await here.database.read(timeline.of_target, caller.tenant, row.id, **asked)
+    steps = await here.database.read(history.of_target, caller.tenant, row.id, **asked)
     return await _listed(request, response, query, name, steps)
 
 
@@ -49,7 +49,7 @@ async def address_history(
 ) -> Response:
     """Follow the ratings of an address through time: yours and everyone's public ones, newest first."""
     asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
-    steps = await here.database.read(timeline.of_url, caller.tenant, **asked)
+    steps = await here.database.read(history.of_url, caller.tenant, **asked)
     return await _listed(request, response, query, "history", steps)
 
 

@@ -36,9 +36,10 @@ from service.schemas.jobs import (
 from service.schemas.jobs import Status as JobStatus
 from service.status import Status
 from service.strict_json import StrictRoute, json_response, write_json
-from store import jobs, observations, ratings
-from store.jobs import Job
-from store.ratings import Stamp, StoredRating
+from store.jobs import jobs, observations
+from store.jobs.jobs import Job
+from store.ratings import ratings
+from store.ratings.ratings import Stamp, StoredRating
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 

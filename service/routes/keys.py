@@ -13,9 +13,9 @@ from service.pagination import Page, PageQuery, link_next
 from service.problems import not_found
 from service.schemas.keys import KeyList, KeyRequest, KeyView, NewKeyView
 from service.strict_json import StrictRoute, json_response
-from store import keys
-from store.clock import read_clock
-from store.keys import ApiKey
+from store.core.clock import read_clock
+from store.security import keys
+from store.security.keys import ApiKey
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 

@@ -24,7 +24,8 @@ from service.schemas.log import (
     written,
 )
 from service.strict_json import StrictRoute, json_response
-from store import log, signing
+from store.ratings import log
+from store.security import signing
 
 router = APIRouter(prefix="/v1/log", tags=["log"], route_class=StrictRoute)
 

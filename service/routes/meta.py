@@ -22,8 +22,9 @@ from service.schemas.jobs import MAX_CALLS
 from service.schemas.meta import ActiveView, Health, InfoView, LimitsView, RateView
 from service.schemas.ratings import Methodology
 from service.strict_json import StrictRoute
-from store import jobs, migrate
-from store.errors import SchemaMismatch, StoreUnavailable
+from store.core import migrate
+from store.core.errors import SchemaMismatch, StoreUnavailable
+from store.jobs import jobs
 
 router = APIRouter(tags=["service"], route_class=StrictRoute)
 

@@ -30,9 +30,9 @@ from service.schemas.methodology import (
     RerateRequest,
 )
 from service.strict_json import StrictRoute, json_response
-from store import rerated
-from store.clock import iso
-from store.ratings import StoredRating
+from store.core.clock import iso
+from store.ratings import rerated
+from store.ratings.ratings import StoredRating
 
 router = APIRouter(prefix="/v1/methodology", tags=["methodology"], route_class=StrictRoute)
 of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)

@@ -20,8 +20,8 @@ from service.routes.ratings import FoundRating, found_rating, headers_of_both
 from service.schemas.ratings import RatingView
 from service.schemas.registry import DifferenceQuery, RatingDifferenceView, VisibilityRequest, WithdrawalRequest
 from service.strict_json import StrictRoute, json_response, write_json
-from store import registry
-from store.ratings import StoredRating
+from store.ratings import registry
+from store.ratings.ratings import StoredRating
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 

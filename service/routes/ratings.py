@@ -23,8 +23,8 @@ from service.schemas.comparisons import ComparisonQuery, ComparisonView
 from service.schemas.ratings import RatingList, RatingQuery, RatingView
 from service.sentence_table import sentence_table
 from service.strict_json import StrictRoute, json_response
-from store import ratings
-from store.ratings import StoredRating
+from store.ratings import ratings
+from store.ratings.ratings import StoredRating
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 

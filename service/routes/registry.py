@@ -15,8 +15,8 @@ from service.freshness import FRESH_S
 from service.schemas.log import written
 from service.schemas.registry import DistributionQuery, DistributionView
 from service.strict_json import StrictRoute, json_response
-from store import census, log
-from store.log import TreeHead
+from store.ratings import log, rating_statistics
+from store.ratings.log import TreeHead
 
 router = APIRouter(prefix="/v1/registry", tags=["registry"], route_class=StrictRoute)
 
@@ -38,7 +38,7 @@ async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Qu
     The newest public rating of each target counts, if it has neither expired nor been withdrawn.
     """
     tallies = await here.database.read(
-        census.distribution, kind=query.kind, attribute=query.attribute, method=query.method
+        rating_statistics.distribution, kind=query.kind, attribute=query.attribute, method=query.method
     )
     return json_response(DistributionView.of(tallies), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
 
@@ -58,11 +58,11 @@ async def download_registry(request: Request, here: Here) -> Response:
 
 
 async def _lines(here: Service, head: TreeHead) -> AsyncIterator[str]:
-    versions = await here.database.read(census.methodologies)
+    versions = await here.database.read(rating_statistics.methodologies)
     about = {"dump": "assay-registry", "format": 1, **LICENCE, "methodologies": versions}
     yield _line(about | {"log": {"size": head.size, "root": written(head.root)}})
     after = None
-    while rows := await here.database.read(census.page, after, ROWS_A_READ):
+    while rows := await here.database.read(rating_statistics.page, after, ROWS_A_READ):
         for rating in rows:
             yield _line(rating.shown)
         after = (rows[-1].created_at, rows[-1].id)

@@ -15,8 +15,8 @@ from service.problems import Problem, not_found
 from service.routes.ratings import FoundRating, found_rating
 from service.schemas.domains import ReplyRequest, ReplyView
 from service.strict_json import StrictRoute, json_response
-from store import replies
-from store.replies import OwnersReply
+from store.ratings import replies
+from store.ratings.replies import OwnersReply
 
 router = APIRouter(prefix="/v1/ratings/{rating_id}/reply", tags=["replies"], route_class=StrictRoute)
 

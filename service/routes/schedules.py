@@ -19,8 +19,9 @@ from service.scheduling import bounds_of, checked_rhythm, refusal_of, standing_o
 from service.schemas.schedules import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
 from service.strict_json import StrictRoute, json_response, write_json
 from service.suites import take
-from store import idempotency, schedules
-from store.schedules import NewSchedule, Ran, StoredSchedule
+from store.jobs import idempotency
+from store.suites import schedules
+from store.suites.schedules import NewSchedule, Ran, StoredSchedule
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=StrictRoute)
 

@@ -25,8 +25,8 @@ from service.schemas.specifications import (
     as_specification,
 )
 from service.strict_json import StrictRoute, json_response, write_json
-from store import specifications
-from store.specifications import StoredSpecification
+from store.corpora import specifications
+from store.corpora.specifications import StoredSpecification
 
 router = APIRouter(prefix="/v1/specifications", tags=["specifications"], route_class=StrictRoute)
 

@@ -20,8 +20,8 @@ from service.profiles import suite_line, suite_view, version_of
 from service.schemas.suites import SuiteList, SuiteRequest, SuiteView
 from service.strict_json import StrictRoute, json_response, write_json
 from service.suites import Shown, cancel_suite, place_suite, read_suite, wait_for_end
-from store import suites
-from store.suites import StoredSuite, SuiteProgress
+from store.suites import suites
+from store.suites.suites import StoredSuite, SuiteProgress
 
 router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute)
 

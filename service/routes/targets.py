@@ -24,9 +24,9 @@ from service.routes.jobs import answer_order
 from service.schemas.jobs import JobView
 from service.schemas.targets import TargetDescription, TargetList, TargetView
 from service.strict_json import StrictRoute, json_response, write_json
-from store import targets
-from store.ids import new_id
-from store.targets import NewTarget, StoredTarget
+from store.core.ids import new_id
+from store.targets import targets
+from store.targets.targets import NewTarget, StoredTarget
 
 router = APIRouter(prefix="/v1/targets", tags=["targets"], route_class=StrictRoute)
 

@@ -15,9 +15,9 @@ from service.problems import Problem, not_found
 from service.schemas.uploads import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
 from service.strict_json import StrictRoute, json_response
 from service.uploads import keep, received
-from store import uploads
+from store.corpora import uploads
+from store.corpora.uploads import StoredUpload
 from store.formats import NPZ, PURPOSES
-from store.uploads import StoredUpload
 
 router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
 

@@ -27,11 +27,12 @@ from service.schemas.webhooks import (
     WebhookView,
 )
 from service.strict_json import StrictRoute, json_response, read_json, write_json
-from store import handing_over, signing, webhooks
-from store.delivery_log import ToWebhook
-from store.ids import new_id
-from store.signing import PublicKey
-from store.webhooks import NewWebhook, Webhook
+from store.core.ids import new_id
+from store.security import signing
+from store.security.signing import PublicKey
+from store.webhooks import fan_out, webhooks
+from store.webhooks.delivery_log import ToWebhook
+from store.webhooks.webhooks import NewWebhook, Webhook
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=StrictRoute)
 
@@ -143,7 +144,7 @@ async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repea
 
     def ping(c: Any) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _sent(webhook).on_its_way(c, handing_over.ping(c, webhook, base_url))
+        return _sent(webhook).on_its_way(c, fan_out.ping(c, webhook, base_url))
 
     answer = await here.database.write(once, repeat.by(caller), ping)
     return answer.response()

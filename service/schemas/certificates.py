@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay.evidence.jwks import encode
 from service.schemas.values import Instant, Told, instant, maybe_instant
-from store.signing import PublicKey
+from store.security.signing import PublicKey
 
 
 class AttestationQuery(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from assay.composition.compatibility import FEWEST, MOST
 from assay.errors import SpecificationError
 from service.schemas.values import Asked, Instant, KindName, LetterName, Told, Visibility, instant
-from store.compositions import StoredComposition
+from store.ratings.compositions import StoredComposition
 
 Provenance = Literal["measured", "inferred"]
 Named = Annotated[str, Field(min_length=1, max_length=64)]

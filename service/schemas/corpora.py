@@ -10,8 +10,8 @@ from assay.errors import SpecificationError
 from service.pagination import PageQuery
 from service.schemas.specifications import check_language
 from service.schemas.values import Asked, Instant, Told, instant
-from store.corpora import StoredCorpus
-from store.corpus_items import StoredItem
+from store.corpora.corpora import StoredCorpus
+from store.corpora.items import StoredItem
 
 CorpusKind = Literal["sentences", "images"]
 CorpusVisibility = Literal["private", "shared"]

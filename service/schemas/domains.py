@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field
 
 from assay.errors import SpecificationError
 from service.schemas.values import Asked, Instant, Told, Url, check_url, instant, maybe_instant
-from store.domains import CHALLENGE_PATH, Domain, host_of
-from store.replies import OwnersReply
+from store.ratings.replies import OwnersReply
+from store.targets.domains import CHALLENGE_PATH, Domain, host_of
 
 MAX_REPLY = 5_000
 

@@ -10,9 +10,9 @@ from pydantic import Discriminator, Field, Tag
 from service.abridged import abridge
 from service.schemas.targets import TargetDescription, TargetReference
 from service.schemas.values import MAX_SEED, Asked, Instant, Told, Url, Visibility, instant, maybe_instant
-from store.jobs import Event, Job
-from store.observations import Kept
-from store.specification import AnyMethod
+from store.jobs.jobs import Event, Job
+from store.jobs.observations import Kept
+from store.ratings.experiment_json import AnyMethod
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 MAX_CALLS = 1_000_000

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from service.schemas.values import Asked, Instant, Told, instant, maybe_instant
-from store.keys import ApiKey
+from store.security.keys import ApiKey
 
 Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin"]
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.pagination import MAX_ROWS
 from service.schemas.values import Instant, Told, instant
-from store.log import Consistency, Inclusion, LogEntry, TreeHead
+from store.ratings.log import Consistency, Inclusion, LogEntry, TreeHead
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 OneOrMore = Annotated[int, Field(ge=1, le=2**53)]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from assay.rating.methodology import Methodology
 from service.schemas.values import Asked, Instant, LetterName, Told, instant
-from store.rerated import Rerated
+from store.ratings.rerated import Rerated
 
 
 class MethodologyLine(Told):

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from service.pagination import PageQuery
 from service.schemas.domains import ReplyView
 from service.schemas.values import Instant, LetterName, Told, Visibility
-from store.ratings import State
+from store.ratings.ratings import State
 
 
 class IntervalView(Told):

@@ -13,8 +13,8 @@ from assay.rating.difference import Difference
 from service.pagination import PageQuery
 from service.schemas.ratings import Methodology, WithdrawnView
 from service.schemas.values import Asked, Instant, KindName, LetterName, Told, Visibility
-from store.census import LetterCount
-from store.timeline import Step
+from store.ratings.history import Step
+from store.ratings.rating_statistics import LetterCount
 
 LetterVerdict = Literal["same", "changed", "undecided"]
 

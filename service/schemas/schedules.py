@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag
 from service.schemas.jobs import RatingRequest
 from service.schemas.suites import SuiteRequest
 from service.schemas.values import Asked, Instant, Told, instant, maybe_instant
-from store.schedules import StoredSchedule
+from store.suites.schedules import StoredSchedule
 
 
 def _form_of_request(value: Any) -> str:

@@ -13,7 +13,7 @@ from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import SpecificationError
 from service.pagination import PageQuery
 from service.schemas.values import Asked, Instant, Told, instant
-from store.specifications import StoredSpecification
+from store.corpora.specifications import StoredSpecification
 
 SpecificationKind = Literal["choices", "association", "stereotype", "visual"]
 

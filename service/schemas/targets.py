@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr
 
 from assay.canonical import target_digest
 from service.schemas.values import Asked, Instant, KindName, Told, Url, instant
-from store.targets import StoredTarget
+from store.targets.targets import StoredTarget
 
 
 class Limits(Asked):

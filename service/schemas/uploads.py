@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.pagination import PageQuery
 from service.schemas.values import Instant, Told, instant
-from store.uploads import StoredUpload
+from store.corpora.uploads import StoredUpload
 
 Purpose = Literal["table", "embedding", "trials"]
 

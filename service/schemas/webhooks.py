@@ -11,9 +11,9 @@ from pydantic import Field
 from service.pagination import PageQuery
 from service.schemas.targets import hint
 from service.schemas.values import Asked, Instant, Told, Url, instant, maybe_instant
-from store.delivery_log import Attempt, Delivery
-from store.signing import PublicKey
-from store.webhooks import Webhook
+from store.security.signing import PublicKey
+from store.webhooks.delivery_log import Attempt, Delivery
+from store.webhooks.webhooks import Webhook
 
 EventType = Literal[
     "job.succeeded",

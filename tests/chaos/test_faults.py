@@ -19,9 +19,10 @@ import psycopg
 import pytest
 
 from benchmarks.load import get, hammer
-from store import jobs, migrate
-from store.database import Database
-from store.settings import Settings
+from store.core import migrate
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
 from tests.support.counting_target import rating_request
 from tests.support.promise_checker import check_promises
 from workers.celery_app import make_celery
@@ -224,7 +225,7 @@ import sys, time
 real = time.time
 time.time = lambda: real() + 3600
 from store import jobs, migrate
-from store.database import Database
+from store.core.database import Database
 with Database(sys.argv[1]).write() as connection:
     print(jobs.claim(connection, sys.argv[2], "an hour ahead", 30), jobs.due(connection))
 """

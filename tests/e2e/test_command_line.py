@@ -180,11 +180,12 @@ def test_where_keys_are_asked_for_the_first_one_is_shown_once(serve):
 
 
 def test_a_secret_key_is_rotated_while_its_targets_stay(tmp_path: Path):
-    from store import migrate, targets
-    from store.database import Database
-    from store.secrets import Vault
-    from store.settings import Settings
-    from store.targets import NewTarget
+    from store.core import migrate
+    from store.core.database import Database
+    from store.core.settings import Settings
+    from store.security.secrets import Vault
+    from store.targets import targets
+    from store.targets.targets import NewTarget
 
     old, new = "the first key of this service", "the second key of this service"
     environment = {"ASSAY_DATA_DIR": str(tmp_path)}

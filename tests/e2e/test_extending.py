@@ -136,7 +136,7 @@ def test_the_word_list_is_taken_by_its_name(installed):
 def test_the_api_documents_the_method_and_validates_its_fields(installed):
     program = (
         "import json\n"
-        "from store.specification import method_schema, parse_method\n"
+        "from store.ratings.experiment_json import method_schema, parse_method\n"
         "from assay.errors import SpecificationError\n"
         "print(json.dumps(method_schema('spelling')['required']))\n"
         "try:\n    parse_method({'method': 'spelling', 'label': 'x', 'delta': 7})\n"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from assay.model import Failure, Observation, Probe, Reply, Translate
-from store import jobs
-from store.database import Database
-from store.jobs import Claim, Job, LedgerEntry
-from store.ratings import NewRating
+from store.core.database import Database
+from store.jobs import jobs
+from store.jobs.jobs import Claim, Job, LedgerEntry
+from store.ratings.ratings import NewRating
 
 DOCUMENT: dict[str, Any] = {
     "letter": "DSBS",

@@ -21,11 +21,13 @@ from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select
 
 from service.app import create_app
-from store import jobs, keys, schema
-from store.errors import LeaseLost
-from store.job import Job
-from store.leases import Claim
-from store.settings import Settings
+from store.core import schema
+from store.core.errors import LeaseLost
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.job import Job
+from store.jobs.leases import Claim
+from store.security import keys
 from workers.desk import Desk
 from workers.reconciler import reconcile
 

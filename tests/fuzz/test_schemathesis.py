@@ -32,9 +32,11 @@ from schemathesis.engine import events, from_schema
 from schemathesis.python.asgi import shutdown_lifespans
 
 from service.app import create_app
-from store import domains, jobs, keys
-from store.ids import new_id
-from store.settings import Settings
+from store.core.ids import new_id
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.security import keys
+from store.targets import domains
 from tests.support.jobs import new_job
 from workers.desk import Desk
 

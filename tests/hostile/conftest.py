@@ -22,13 +22,14 @@ import pytest
 from assay.canonical import digest_of
 from assay.methods import RoundTrip
 from demo.behaviours import BEHAVIOURS
-from store import jobs, observations, ratings
-from store.database import Database
-from store.jobs import Job, NewJob
-from store.observations import Kept
-from store.secrets import Vault
-from store.settings import Settings
-from store.specification import dump_method
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs, observations
+from store.jobs.jobs import Job, NewJob
+from store.jobs.observations import Kept
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
 from workers.run_job import run_job
 from workers.workplace import Workplace
 

@@ -254,7 +254,7 @@ UNEXPECTED = """
 import logging, sys
 import structlog
 from cli.logs import configure_logs
-from store.settings import Settings
+from store.core.settings import Settings
 
 configure_logs(Settings(log_json=sys.argv[1] == "json", log_level="debug"))
 

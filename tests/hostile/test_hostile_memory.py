@@ -61,9 +61,9 @@ asyncio.run(go(sys.argv[1], sys.argv[2].split(",")))
 
 RUN = """
 import sys
-from store.database import Database
-from store.secrets import Vault
-from store.settings import Settings
+from store.core.database import Database
+from store.security.secrets import Vault
+from store.core.settings import Settings
 from workers.run_job import run_job
 from workers.workplace import Workplace
 

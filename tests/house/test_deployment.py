@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from cli.main import app
 from service.meter import Meter
-from store.settings import Settings
+from store.core.settings import Settings
 from workers.meter import WorkMeter
 from workers.watchdog import EXIT_DEAF
 

@@ -18,7 +18,7 @@ from assay.methods import METHODS, method_name
 from assay.model import Failure, Observation, Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from store.specification import dump_method, parse_method
+from store.ratings.experiment_json import dump_method, parse_method
 from tests.support.simulated.services import SERVICES
 
 SEED, STEP_1, STEP_2 = 5, 0.0, 0.4

@@ -14,7 +14,7 @@ from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from assay.rating.methodology import shipped as methodologies
 from assay.reports import FORMATS
 from demo.behaviours import BEHAVIOURS
-from store.settings import Settings
+from store.core.settings import Settings
 from workers.targets import protocols
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,9 +5,9 @@ from contextlib import closing
 import pytest
 from sqlalchemy import event, text
 
-from store import jobs
-from store.backlog import backlog
-from store.database import Database
+from store.core.database import Database
+from store.jobs import jobs
+from store.jobs.backlog import backlog
 from tests.support.jobs import new_job
 
 ENDED = 20_000

@@ -8,10 +8,11 @@ from contextlib import ExitStack, closing
 import pytest
 from sqlalchemy import text
 
-from store import jobs, migrate
-from store.database import AsyncDatabase, Database
-from store.errors import StoreUnavailable
-from store.jobs import NewJob
+from store.core import migrate
+from store.core.database import AsyncDatabase, Database
+from store.core.errors import StoreUnavailable
+from store.jobs import jobs
+from store.jobs.jobs import NewJob
 
 
 @pytest.fixture

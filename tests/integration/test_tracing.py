@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from cli.tracing import start_tracing
-from store.settings import Settings
+from store.core.settings import Settings
 
 PROGRAM = """
 import asyncio, sys, tempfile
@@ -20,7 +20,7 @@ from pathlib import Path
 from cli.tracing import start_tracing
 from service.app import create_app
 from store import migrate
-from store.settings import Settings
+from store.core.settings import Settings
 from workers.desk import Desk
 from workers.run_job import run_job
 from workers.tasks import open_workplace

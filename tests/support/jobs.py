@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from store import jobs
-from store.jobs import Job, NewJob
+from store.jobs import jobs
+from store.jobs.jobs import Job, NewJob
 from workers.run_job import run_job
 from workers.workplace import Workplace
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from store.database import Database
-from store.schema import events, jobs, observations, ratings
+from store.core.database import Database
+from store.core.schema import events, jobs, observations, ratings
 
 ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
 

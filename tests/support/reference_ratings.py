@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.canonical import digest_of, sealed_part
-from store import migrate, ratings
-from store.settings import Settings
-from store.specification import dump_method, parse_method
+from store.core import migrate
+from store.core.settings import Settings
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method, parse_method
 from tests.support.jobs import new_job, run_to_end
 from workers.tasks import open_workplace
 

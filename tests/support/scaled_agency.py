@@ -13,7 +13,7 @@ from typing import Any
 from urllib.error import HTTPError
 
 from cli.client import Agency
-from store import migrate
+from store.core import migrate
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer, free_port
 from tests.support.supervised import Supervised

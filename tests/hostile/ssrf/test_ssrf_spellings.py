@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from service.app import create_app
-from store.settings import Settings
+from store.core.settings import Settings
 from workers.desk import Desk
 
 METADATA = (

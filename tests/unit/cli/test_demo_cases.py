@@ -14,7 +14,7 @@ from demo.ills import ILLS
 from demo.known import PREDICTORS
 from demo.language import UNFIT
 from demo.server import DemoServer
-from store.specification import parse_method
+from store.ratings.experiment_json import parse_method
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from cli.rate import Asked, rate_here
-from store.settings import Settings
+from store.core.settings import Settings
 
 TARGET = '[target]\nprotocol = "libretranslate"\nbase_url = "http://127.0.0.1:1"\n'
 

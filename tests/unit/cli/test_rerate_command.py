@@ -16,12 +16,13 @@ from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.rating.methodology import Methodologies, shipped
 from cli.rerate import rerate_database, rerate_export
-from store import jobs, ratings, rerated
-from store.database import Database
-from store.jobs import LedgerEntry
-from store.ratings import NewRating
-from store.settings import Settings
-from store.specification import dump_method
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import LedgerEntry
+from store.ratings import ratings, rerated
+from store.ratings.experiment_json import dump_method
+from store.ratings.ratings import NewRating
 from tests.support.jobs import new_job
 
 METHOD = RoundTrip("gender")

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from assay.evidence.jwks import read_jwks
 from cli import signing
-from store.settings import Settings
+from store.core.settings import Settings
 
 
 @pytest.fixture

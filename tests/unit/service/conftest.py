@@ -17,11 +17,13 @@ from fastapi import FastAPI
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Failure, Kind, Observation, Probe, Reply, Translate
 from service.app import create_app
-from store import jobs, keys, migrate
-from store.database import Database
-from store.jobs import Claim, LedgerEntry
-from store.ratings import NewRating
-from store.settings import Settings
+from store.core import migrate
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import Claim, LedgerEntry
+from store.ratings.ratings import NewRating
+from store.security import keys
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from store import jobs, targets
+from store.jobs import jobs
+from store.targets import targets
 
 pytestmark = pytest.mark.anyio
 

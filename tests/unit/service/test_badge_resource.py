@@ -9,8 +9,8 @@ from sqlalchemy import text
 
 from assay.reports import EMBEDS
 from service.showcase import exhibit
-from store import published
-from store.published import Seen
+from store.ratings import published
+from store.ratings.published import Seen
 
 pytestmark = pytest.mark.anyio
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from store import deliveries, handing_over
-from store.deliveries import Next, Outcome
+from store.webhooks import deliveries, fan_out
+from store.webhooks.deliveries import Next, Outcome
 
 pytestmark = pytest.mark.anyio
 
@@ -15,7 +15,7 @@ BACK = "http://127.0.0.1:9/back?token=t"
 def attempt(worker, outcome, then=None):
     """Do what a deliverer does, with the outcome as given."""
     with worker.database.write() as c:
-        handing_over.hand_over(c)
+        fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
     for claimed in claims:
         with worker.database.write() as c:

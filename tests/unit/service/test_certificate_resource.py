@@ -16,11 +16,11 @@ from assay.model import Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from cli.verify import verify_file
-from store import jobs
-from store.jobs import LedgerEntry
-from store.ratings import NewRating
-from store.signing import is_signature
-from store.specification import dump_method, parse_method
+from store.jobs import jobs
+from store.jobs.jobs import LedgerEntry
+from store.ratings.experiment_json import dump_method, parse_method
+from store.ratings.ratings import NewRating
+from store.security.signing import is_signature
 
 pytestmark = pytest.mark.anyio
 

@@ -322,7 +322,7 @@ async def test_items_come_in_pages_in_their_order(client):
 
 
 async def test_a_full_corpus_says_so(client, monkeypatch):
-    monkeypatch.setattr("store.corpus_items.MOST_ITEMS", 1)
+    monkeypatch.setattr("store.corpora.items.MOST_ITEMS", 1)
     corpus = await begun(client)
     full = await added(client, corpus, ONE, OTHER)
     assert (full.status_code, full.json()["code"]) == (409, "corpus-full")

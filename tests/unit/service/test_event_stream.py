@@ -8,8 +8,8 @@ import json
 import pytest
 
 from service.feed import Feed
-from store.errors import StoreUnavailable
-from store.events import Event
+from store.core.errors import StoreUnavailable
+from store.jobs.events import Event
 
 pytestmark = pytest.mark.anyio
 

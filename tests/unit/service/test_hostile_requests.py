@@ -17,8 +17,8 @@ import pytest
 
 from service import examples
 from service.strict_json import pointer_to
-from store import domains
-from store.database import Database
+from store.core.database import Database
+from store.targets import domains
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from assay.rating.methodology import Methodologies, shipped
 from service.app import create_app
 from service.beside import beside
-from store import ratings, rerated
+from store.ratings import ratings, rerated
 
 pytestmark = pytest.mark.anyio
 

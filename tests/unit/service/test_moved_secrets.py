@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from store import schema
+from store.core import schema
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from service import problems
 from service.strict_json import MAX_DEPTH, read_json
-from store.errors import StoreUnavailable
+from store.core.errors import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ import pytest
 from assay.canonical import canonical_json, rating_digest
 from assay.evidence import merkle
 from assay.evidence.checkpoint import open_checkpoint
-from store import signing
+from store.security import signing
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from store import domains
+from store.targets import domains
 
 pytestmark = pytest.mark.anyio
 

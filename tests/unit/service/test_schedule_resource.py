@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from store import schedules
-from store.schedules import Bounds, seed_of
+from store.suites import schedules
+from store.suites.schedules import Bounds, seed_of
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from service import examples
 from service.schemas.jobs import RatingRequest
 from service.schemas.keys import KeyRequest
 from service.schemas.targets import TargetDescription
-from store.database import Database
+from store.core.database import Database
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 from pydantic import SecretStr
 
-from store import jobs, targets
-from store.secrets import Vault
+from store.jobs import jobs
+from store.security.secrets import Vault
+from store.targets import targets
 
 pytestmark = pytest.mark.anyio
 

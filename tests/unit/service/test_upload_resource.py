@@ -13,7 +13,7 @@ import pytest
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from service.uploads import check_embedding, rows_of, trials_of
-from store import jobs
+from store.jobs import jobs
 
 pytestmark = pytest.mark.anyio
 

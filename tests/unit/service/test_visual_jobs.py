@@ -11,8 +11,8 @@ from sqlalchemy import update
 
 from assay.methods.visual_stereotype.image_generation import draw_prompt
 from service.examples import SPECIFICATIONS
-from store import corpus_items
-from store.corpora_schema import corpus_items as corpus_items_table
+from store.core.corpora_schema import corpus_items as corpus_items_table
+from store.corpora import items as corpus_items
 
 pytestmark = pytest.mark.anyio
 

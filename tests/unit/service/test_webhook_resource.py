@@ -12,10 +12,13 @@ from sqlalchemy import select, update
 from service import examples
 from service.notices import NOTICES
 from service.schemas.webhooks import WebhookDescription
-from store import agency, deliveries, handing_over, idempotency, signing, webhooks
-from store.deliveries import Next, Outcome
-from store.schema import idempotency as kept_answers
-from store.secrets import Vault
+from store.core import agency_schema
+from store.core.schema import idempotency as kept_answers
+from store.jobs import idempotency
+from store.security import signing
+from store.security.secrets import Vault
+from store.webhooks import deliveries, fan_out, webhooks
+from store.webhooks.deliveries import Next, Outcome
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +34,7 @@ async def create(client, **changes):
 def attempt(worker, outcome=None, then=None):
     """Do what a deliverer does, with the outcome as given."""
     with worker.database.write() as c:
-        handing_over.hand_over(c)
+        fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
     for claimed in claims:
         with worker.database.write() as c:
@@ -252,7 +255,7 @@ async def test_a_failing_endpoint_shows_since_when(client, worker):
     assert shown.json()["failing_since"] is not None
     assert shown.headers["ETag"] != before
     with worker.database.write() as c:
-        c.execute(update(agency.deliveries).values(next_attempt_at=1))
+        c.execute(update(agency_schema.deliveries).values(next_attempt_at=1))
     attempt(worker)
     assert (await client.get(url)).json()["failing_since"] is None
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from assay.model import Failure, Observation, Probe, Reply, Translate
-from store.database import Database
-from store.jobs import Claim, Job, LedgerEntry, NewJob, add, claim
-from store.ratings import NewRating
+from store.core.database import Database
+from store.jobs.jobs import Claim, Job, LedgerEntry, NewJob, add, claim
+from store.ratings.ratings import NewRating
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def a_rating() -> Callable[..., NewRating]:
 @pytest.fixture
 def published(database, claimed, a_rating) -> Callable[..., str]:
     """Run a job to its rating; return the rating's id."""
-    from store.jobs import finish
+    from store.jobs.jobs import finish
 
     def make(**special) -> str:
         claim = claimed(tenant=special.get("tenant", "acme"))

@@ -21,17 +21,20 @@ from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import StereotypeScore
 from assay.methods.stereotype_score.sentence_generation import Writing
-from store import corpora, corpus_items, jobs, specifications, targets
-from store.corpora import NewCorpus, Rules, StoredCorpus
-from store.corpus_items import NewItem
-from store.database import Database
-from store.errors import StoreUnavailable
-from store.ids import new_id
-from store.jobs import Job, NewJob
-from store.secrets import Vault
-from store.settings import Settings
-from store.specification import dump_method
-from store.targets import NewTarget, StoredTarget, descriptor
+from store.core.database import Database
+from store.core.errors import StoreUnavailable
+from store.core.ids import new_id
+from store.core.settings import Settings
+from store.corpora import corpora, specifications
+from store.corpora import items as corpus_items
+from store.corpora.corpora import NewCorpus, Rules, StoredCorpus
+from store.corpora.items import NewItem
+from store.jobs import jobs
+from store.jobs.jobs import Job, NewJob
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
+from store.targets import targets
+from store.targets.targets import NewTarget, StoredTarget, descriptor
 from workers import authored, writing
 from workers import run_job as running
 from workers.run_job import StoreLedger, run_job

@@ -15,11 +15,11 @@ from PIL import Image
 
 from assay.canonical import digest_of
 from assay.model import Draw, Failure, Kind, Look, Reply
-from store import images
-from store.database import Database
+from store.core.database import Database
+from store.core.settings import Settings
+from store.corpora import images
 from store.formats.image import read_image
-from store.secrets import Vault
-from store.settings import Settings
+from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from tests.support.json_server import json_server
 from workers.egress import CallFailed

@@ -15,12 +15,12 @@ from assay.methods import Alternation, ForcedChoice, fit_to
 from assay.methods.forced_choice.choice_trials import Trials
 from assay.methods.shared.profiles import TextProfiles
 from assay.model import Kind
-from store import ratings
-from store.database import Database
-from store.jobs import Job
-from store.secrets import Vault
-from store.settings import Settings
-from store.specification import dump_method
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs.jobs import Job
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from tests.support.json_server import json_server
 from workers.targets.samples import SENTENCES

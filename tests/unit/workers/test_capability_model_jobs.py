@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from store.database import Database
-from store.jobs import Job
-from store.secrets import Vault
-from store.settings import Settings
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs.jobs import Job
+from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from tests.support.json_server import json_server
 from workers.workplace import Workplace

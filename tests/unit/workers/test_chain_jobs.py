@@ -10,13 +10,15 @@ import pytest
 
 from assay.methods import RoundTrip
 from demo.behaviours import BEHAVIOURS
-from store import jobs, ratings, targets
-from store.database import Database
-from store.ids import new_id
-from store.secrets import Vault
-from store.settings import Settings
-from store.specification import dump_method
-from store.targets import NewTarget, descriptor
+from store.core.database import Database
+from store.core.ids import new_id
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
+from store.targets import targets
+from store.targets.targets import NewTarget, descriptor
 from tests.support.jobs import new_job
 from workers.run_job import run_job
 from workers.workplace import Workplace

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from store import domains, jobs
-from store.database import Database
-from store.domains import CHALLENGE_PATH, Domain
-from store.jobs import Job, NewJob
-from store.secrets import Vault
-from store.settings import Settings
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import Job, NewJob
+from store.security.secrets import Vault
+from store.targets import domains
+from store.targets.domains import CHALLENGE_PATH, Domain
 from workers.challenge import why_unproven
 from workers.egress import Egress
 from workers.run_job import run_job

@@ -16,14 +16,17 @@ from assay.methods import VisualStereotype
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_prompt
 from assay.model import Draw
 from demo.server import DemoServer
-from store import corpora, corpus_items, images, jobs, observations, ratings
-from store.corpora import NewCorpus, StoredCorpus
-from store.corpus_materials import as_picture
-from store.database import Database
-from store.jobs import NewJob
-from store.secrets import Vault
-from store.settings import Settings
-from store.specification import dump_method
+from store.core.database import Database
+from store.core.settings import Settings
+from store.corpora import corpora, images
+from store.corpora import items as corpus_items
+from store.corpora.corpora import NewCorpus, StoredCorpus
+from store.corpora.materials import as_picture
+from store.jobs import jobs, observations
+from store.jobs.jobs import NewJob
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from workers.run_job import run_job
 from workers.workplace import Workplace

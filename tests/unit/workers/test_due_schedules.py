@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store import expiry, jobs, outbox, schedules
-from store.agency import schedules as table
-from store.database import Database
-from store.dispatch import reconciler_lock
-from store.jobs import NewJob
-from store.ratings import NewRating
-from store.rhythm import Rhythm
-from store.schedules import NewSchedule, Orders, ready_made
-from store.settings import Settings
+from store.core.agency_schema import schedules as table
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.dispatch import reconciler_lock
+from store.jobs.jobs import NewJob
+from store.ratings import expiry
+from store.ratings.ratings import NewRating
+from store.suites import schedules
+from store.suites.recurrence import Rhythm
+from store.suites.schedules import NewSchedule, Orders, ready_made
+from store.webhooks import outbox
 from tests.support.jobs import new_job
 from workers import schedules as scheduler
 from workers.reconciler import Reconciler

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from store import idempotency, jobs
-from store.database import Database
-from store.schema import jobs as jobs_table
-from store.settings import Settings
+from store.core.database import Database
+from store.core.schema import jobs as jobs_table
+from store.core.settings import Settings
+from store.jobs import idempotency, jobs
 from tests.support.jobs import new_job
 from workers.celery_app import make_celery
 from workers.doorbell import Doorbell

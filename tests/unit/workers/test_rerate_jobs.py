@@ -12,14 +12,15 @@ from sqlalchemy import update
 from assay.methods import RoundTrip
 from assay.rating.methodology import Methodologies, shipped
 from demo.server import DemoServer
-from store import observations, ratings, rerated
-from store.database import Database
-from store.jobs import Job
-from store.ratings import StoredRating
-from store.schema import ratings as rows
-from store.secrets import Vault
-from store.settings import Settings
-from store.specification import dump_method
+from store.core.database import Database
+from store.core.schema import ratings as rows
+from store.core.settings import Settings
+from store.jobs import observations
+from store.jobs.jobs import Job
+from store.ratings import ratings, rerated
+from store.ratings.experiment_json import dump_method
+from store.ratings.ratings import StoredRating
+from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from workers.workplace import Workplace
 

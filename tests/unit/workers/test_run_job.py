@@ -13,13 +13,14 @@ import pytest
 from assay.canonical import digest_of
 from assay.methods import RoundTrip
 from demo.server import DemoServer
-from store import jobs, observations, ratings
-from store.database import Database
-from store.errors import StoreUnavailable
-from store.jobs import Job, NewJob
-from store.secrets import Vault, key_id_of
-from store.settings import Settings
-from store.specification import dump_method
+from store.core.database import Database
+from store.core.errors import StoreUnavailable
+from store.core.settings import Settings
+from store.jobs import jobs, observations
+from store.jobs.jobs import Job, NewJob
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault, key_id_of
 from workers.run_job import StoreLedger, run_job
 from workers.traffic import lane_of
 from workers.workplace import Workplace

@@ -13,8 +13,8 @@ from PIL import Image as Pillow
 
 from assay.errors import SpecificationError
 from assay.model import Draw, Kind, Look, Write
-from store import images
-from store.database import Database
+from store.core.database import Database
+from store.corpora import images
 from store.formats.image import digest_of_image, read_image
 from workers.egress import CallFailed, Egress
 from workers.library import ImageGone, Library

@@ -12,10 +12,10 @@ import pytest
 
 from assay.errors import SpecificationError
 from assay.model import Embed, Kind, Translate
-from store import uploads
-from store.database import Database
+from store.core.database import Database
+from store.corpora import uploads
+from store.corpora.uploads import NewUpload
 from store.formats import NPZ, WORD2VEC, inspect
-from store.uploads import NewUpload
 from workers.egress import CallFailed, Egress
 from workers.library import KEPT, Library, UploadGone
 from workers.targets import Target, check_target, connect

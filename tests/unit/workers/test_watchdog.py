@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from store import jobs
-from store.database import Database
+from store.core.database import Database
+from store.jobs import jobs
 from tests.support.jobs import new_job
 from workers.celery_app import make_celery
 from workers.watchdog import Watchdog, broker_answers
@@ -90,7 +90,7 @@ def test_a_job_that_somebody_works_on_is_no_sign(database):
 
 
 def test_a_broker_is_asked_before_silence_is_held_against_the_worker(redis_url, redis_server):
-    from store.settings import Settings
+    from store.core.settings import Settings
 
     app = make_celery(Settings(broker_url=redis_url))
     assert broker_answers(app)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from assay.experiment import generator
-from store.deliveries import Outcome
-from store.settings import Settings
+from store.core.settings import Settings
+from store.webhooks.deliveries import Outcome
 from workers.courier import JITTER, RESPONSE_CAP, SCHEDULE_S, Answered, call, open_transport, what_follows
 from workers.egress import GuardedTransport
 

@@ -18,12 +18,15 @@ from standardwebhooks import Webhook
 from structlog.testing import capture_logs
 
 from assay.experiment import generator
-from store import agency, deliveries, delivery_log, handing_over, jobs, signing, webhooks
-from store.database import Database
-from store.delivery_log import ToWebhook
-from store.secrets import Vault
-from store.settings import Settings
-from store.webhooks import NewWebhook
+from store.core import agency_schema
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.security import signing
+from store.security.secrets import Vault
+from store.webhooks import deliveries, delivery_log, fan_out, webhooks
+from store.webhooks.delivery_log import ToWebhook
+from store.webhooks.webhooks import NewWebhook
 from tests.support.jobs import new_job
 from workers.courier import call
 from workers.meter import WorkMeter
@@ -163,13 +166,15 @@ def until(true: Callable[[], bool], within_s: float = 20) -> None:
 
 def states(database: Database) -> list[str]:
     with database.read() as c:
-        return list(c.execute(select(agency.deliveries.c.state).order_by(agency.deliveries.c.id)).scalars())
+        return list(
+            c.execute(select(agency_schema.deliveries.c.state).order_by(agency_schema.deliveries.c.id)).scalars()
+        )
 
 
 def hurry(database: Database) -> None:
     """Make whatever waits due now."""
     with database.write() as c:
-        c.execute(update(agency.deliveries).values(next_attempt_at=1))
+        c.execute(update(agency_schema.deliveries).values(next_attempt_at=1))
 
 
 def test_a_notice_reaches_its_endpoint_signed_so_that_the_library_takes_it(
@@ -237,7 +242,7 @@ def test_what_was_lost_is_sent_again_under_its_id(database, receiver, endpoint, 
 
 def attempts(database: Database) -> int:
     with database.read() as c:
-        return len(c.execute(select(agency.delivery_attempts.c.number)).all())
+        return len(c.execute(select(agency_schema.delivery_attempts.c.number)).all())
 
 
 def test_a_slow_receiver_delays_nobody_and_has_two_at_most(database, receiver, endpoint, cancelled, deliverer):
@@ -272,12 +277,12 @@ def test_a_death_between_sending_and_writing_down_sends_again_under_the_same_id(
     endpoint(there.url)
     cancelled()
     with database.write() as c:  # a process that sends and dies before it records
-        handing_over.hand_over(c)
+        fan_out.hand_over(c)
         (claimed,) = deliveries.claim(c, deliveries.choose(c, 9))
     asyncio.run(send_only(settings, claimed))
     deliverer()
     with database.write() as c:
-        c.execute(update(agency.deliveries).values(lease_until=1))
+        c.execute(update(agency_schema.deliveries).values(lease_until=1))
     until(lambda: states(database) == ["delivered"])
     assert there.ids == [claimed.id, claimed.id]
 
@@ -301,7 +306,7 @@ def test_while_a_secret_is_rotated_both_sign_and_afterwards_one(database, receiv
     headers, body = there.heard[0]
     assert Webhook(old).verify(body, headers) == Webhook(new).verify(body, headers)
     with database.write() as c:
-        c.execute(update(agency.webhooks).values(previous_until=1))
+        c.execute(update(agency_schema.webhooks).values(previous_until=1))
     cancelled(2)
     until(lambda: states(database) == ["delivered"] * 2)
     headers, body = there.heard[1]

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from store.signing import is_signature
-from store.webhooks import new_secret
+from store.security.signing import is_signature
+from store.webhooks.webhooks import new_secret
 from workers.signing import signed_headers
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -16,15 +16,17 @@ from assay.methods import StereotypeScore
 from assay.methods.stereotype_score.inputs import Sentence
 from assay.methods.stereotype_score.sentence_generation import Writing
 from demo.server import DemoServer
-from store import corpora, corpus_items, jobs, observations, specifications
-from store.corpora import NewCorpus, Rules, StoredCorpus
-from store.corpus_items import NewItem
-from store.database import Database
-from store.errors import StoreUnavailable
-from store.jobs import NewJob
-from store.secrets import Vault
-from store.settings import Settings
-from store.specification import dump_method
+from store.core.database import Database
+from store.core.errors import StoreUnavailable
+from store.core.settings import Settings
+from store.corpora import corpora, specifications
+from store.corpora import items as corpus_items
+from store.corpora.corpora import NewCorpus, Rules, StoredCorpus
+from store.corpora.items import NewItem
+from store.jobs import jobs, observations
+from store.jobs.jobs import NewJob
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from workers import writing
 from workers.run_job import run_job

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.evidence.checkpoint import BadCheckpoint, Checkpoint, key_hint, open_checkpoint
-from store.signing import is_signature
+from store.security.signing import is_signature
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = KEY.public_key().public_bytes_raw()

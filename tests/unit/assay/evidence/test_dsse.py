@@ -13,7 +13,7 @@ from securesystemslib.signer import SSlibKey
 
 from assay.errors import CertificateError
 from assay.evidence.dsse import envelope, opened, pre_authentication, signer_of
-from store.signing import is_signature
+from store.security.signing import is_signature
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
 KEYS = {"mine": PRIVATE.public_key().public_bytes_raw()}

@@ -14,7 +14,7 @@ from assay.rating.comparison import NotComparable, comparison_document
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from demo.embedders import embed
-from store.specification import dump_method
+from store.ratings.experiment_json import dump_method
 
 
 def rating(strength=0.6, unknown=(), method=None, **changes):

@@ -1,0 +1,1 @@
+"""The database itself: schema, connections, settings, migration, identifiers, time and errors."""

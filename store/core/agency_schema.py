@@ -1,0 +1,236 @@
+"""The tables of the agency: who is told, what is signed, what is published, and what is done again.
+
+`store.core.schema` holds those of the engine. Times are milliseconds since 1970 by the database's clock.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    UniqueConstraint,
+)
+
+from store.core.column_types import AnyText, Json, Packed
+from store.core.schema import metadata
+
+# ---------------------------------------------------------------------------- who is told
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("url", AnyText, nullable=False),
+    Column("description", AnyText, nullable=False),
+    Column("events", Json, nullable=False),  # types that are wanted; empty: all
+    Column("envelope", AnyText, nullable=False),
+    Column("state", AnyText, nullable=False),
+    Column("disabled_why", AnyText),
+    Column("failing_since", BigInteger),
+    Column("secret_ciphertext", LargeBinary, nullable=False),
+    Column("secret_nonce", LargeBinary, nullable=False),
+    Column("secret_key_id", AnyText, nullable=False),
+    Column("secret_last4", AnyText, nullable=False),
+    Column("previous_ciphertext", LargeBinary),
+    Column("previous_nonce", LargeBinary),
+    Column("previous_key_id", AnyText),
+    Column("previous_until", BigInteger),
+    Column("version", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("removed_at", BigInteger),
+    CheckConstraint("envelope IN ('standard', 'cloudevents')", name="envelope_is_known"),
+    CheckConstraint("state IN ('enabled', 'disabled')", name="state_is_known"),
+    Index(None, "tenant", "created_at", "id"),
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("id", AnyText, primary_key=True),  # the webhook-id, the same for each attempt
+    Column("tenant", AnyText, nullable=False),
+    Column("webhook_id", AnyText),  # none: a job's callback_url
+    Column("outbox_id", BigInteger),  # none: a ping
+    Column("url", AnyText, nullable=False),
+    Column("type", AnyText, nullable=False),
+    Column("payload", Json, nullable=False),
+    Column("state", AnyText, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("next_attempt_at", BigInteger, nullable=False),
+    Column("lease_until", BigInteger),
+    Column("ended_at", BigInteger),
+    UniqueConstraint("outbox_id", "webhook_id"),
+    CheckConstraint("state IN ('waiting', 'delivered', 'given-up')", name="state_is_known"),
+    Index(None, "state", "next_attempt_at"),
+    Index(None, "webhook_id", "created_at", "id"),
+    Index(None, "tenant", "created_at", "id"),
+)
+
+delivery_attempts = Table(
+    "delivery_attempts",
+    metadata,
+    Column("delivery_id", AnyText, ForeignKey("deliveries.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("elapsed_ms", Integer, nullable=False),
+    Column("status", Integer),  # none: no answer
+    Column("failure", AnyText),
+    Column("response", AnyText),  # at most 2 kB
+)
+
+# ---------------------------------------------------------------------------- what is signed
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("id", AnyText, primary_key=True),  # RFC 7638 thumbprint of the public key
+    Column("public_key", LargeBinary, nullable=False),  # 32 bytes, ed25519
+    Column("secret_ciphertext", LargeBinary, nullable=False),
+    Column("secret_nonce", LargeBinary, nullable=False),
+    Column("secret_key_id", AnyText, nullable=False),
+    Column("secret_last4", AnyText, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("retired_at", BigInteger),  # signs nothing new since then; what it signed still holds
+)
+
+certificates = Table(
+    "certificates",
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    Column("key_id", AnyText, ForeignKey("signing_keys.id"), primary_key=True),
+    Column("envelope", Packed, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+log_entries = Table(
+    "log_entries",
+    metadata,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("rating_id", AnyText, nullable=False),
+    Column("event", AnyText, nullable=False),
+    Column("entry", Json, nullable=False),
+    Column("leaf", LargeBinary, nullable=False),
+    Column("logged_at", BigInteger, nullable=False),
+    CheckConstraint("event IN ('published', 'withdrawn')", name="event_is_known"),
+    Index(None, "rating_id", "position"),
+)
+
+log_nodes = Table(
+    "log_nodes",
+    metadata,
+    Column("level", Integer, primary_key=True, autoincrement=False),
+    Column("place", BigInteger, primary_key=True, autoincrement=False),
+    Column("hash", LargeBinary, nullable=False),  # of the 2^level leaves from place * 2^level on
+)
+
+# ---------------------------------------------------------------------------- what is published
+domains = Table(
+    "domains",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("host", AnyText, nullable=False),  # with its port, where it is not the scheme's own
+    Column("token", AnyText, nullable=False),
+    Column("state", AnyText, nullable=False),
+    Column("checked_at", BigInteger),
+    Column("failure", AnyText),
+    Column("verified_at", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("tenant", "host"),
+    CheckConstraint("state IN ('waiting', 'verified', 'failed')", name="state_is_known"),
+    Index(None, "tenant", "created_at", "id"),
+)
+
+replies = Table(
+    "replies",
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("host", AnyText, nullable=False),
+    Column("text", AnyText, nullable=False),
+    Column("link", AnyText),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+compositions = Table(
+    "compositions",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("visibility", AnyText, nullable=False),
+    Column("request", Json, nullable=False),
+    Column("document", Packed, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index(None, "tenant", "created_at", "id"),
+)
+
+rerated = Table(
+    "rerated",
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    Column("methodology_version", AnyText, primary_key=True),
+    Column("letter", AnyText),
+    Column("declared", Boolean, nullable=False),
+    Column("document", Packed, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+# ---------------------------------------------------------------------------- what is done again, and together
+suites = Table(
+    "suites",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("target_url", AnyText),
+    Column("target", Json, nullable=False),
+    Column("request", Json, nullable=False),
+    Column("callback_url", AnyText),
+    Column("visibility", AnyText, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Index(None, "tenant", "created_at", "id"),
+)
+
+suite_cells = Table(
+    "suite_cells",
+    metadata,
+    Column("suite_id", AnyText, ForeignKey("suites.id", ondelete="CASCADE"), primary_key=True),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("method", AnyText, nullable=False),
+    Column("attribute", AnyText, nullable=False),
+    Column("label", AnyText, nullable=False),  # a language, a specification …; empty: the method's own
+    Column("job_id", AnyText, nullable=False),
+    Index(None, "job_id"),
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("name", AnyText, nullable=False),
+    Column("request", Json, nullable=False),
+    Column("cron", AnyText),
+    Column("interval_s", BigInteger),
+    Column("state", AnyText, nullable=False),
+    Column("next_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger),
+    Column("last_job_id", AnyText),
+    Column("last_failure", AnyText),
+    Column("key_id", AnyText),
+    Column("version", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("removed_at", BigInteger),
+    CheckConstraint("(cron IS NULL) <> (interval_s IS NULL)", name="one_rhythm"),
+    CheckConstraint("state IN ('active', 'paused')", name="state_is_known"),
+    Index(None, "state", "next_at"),
+    Index(None, "tenant", "created_at", "id"),
+)

@@ -1,0 +1,88 @@
+"""The tables of corpora: kept sentences and pictures, and the images behind the pictures.
+
+`store.core.schema` holds the tables of the engine, `store.core.agency_schema` those of the agency. Times are
+milliseconds since 1970 by the database's clock.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    UniqueConstraint,
+)
+
+from store.core.column_types import AnyText, Json, Packed
+from store.core.schema import metadata
+
+corpora = Table(
+    "corpora",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("tenant", AnyText, nullable=False),
+    Column("kind", AnyText, nullable=False),
+    Column("name", AnyText, nullable=False),
+    Column("language", AnyText, nullable=False),
+    Column("attribute", AnyText, nullable=False),
+    Column("specification", AnyText),  # the name of the one whose rules the items keep; none: no rules
+    Column("specification_version", Integer),
+    Column("specification_digest", AnyText),
+    Column("words", Packed),  # of that specification, as they were: those who may not read it may read these
+    Column("licence", AnyText, nullable=False),
+    Column("citation", AnyText, nullable=False),
+    Column("description", AnyText, nullable=False),
+    Column("visibility", AnyText, nullable=False),  # shared: every tenant may read it, only its own may write
+    Column("version", Integer, nullable=False),  # counts up with each change, of the items too
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("removed_at", BigInteger),
+    CheckConstraint("kind IN ('sentences', 'images')", name="kind_is_known"),
+    CheckConstraint("visibility IN ('private', 'shared')", name="visibility_is_known"),
+    Index(None, "tenant", "created_at", "id"),
+    Index(None, "visibility", "created_at", "id"),
+)
+
+corpus_items = Table(
+    "corpus_items",
+    metadata,
+    Column("id", AnyText, primary_key=True),
+    Column("corpus_id", AnyText, ForeignKey("corpora.id", ondelete="CASCADE"), nullable=False),
+    Column("seq", Integer, nullable=False),  # the order they came in
+    Column("digest", AnyText, nullable=False),  # of the normalised text, or of the image
+    # a sentence
+    Column("text", AnyText),
+    Column("group_term", AnyText),
+    Column("attribute_term", AnyText),
+    Column("counterpart", AnyText),
+    # a picture
+    Column("image", AnyText),
+    Column("term", AnyText),
+    Column("source", AnyText, nullable=False),
+    Column("provenance", Json, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("removed_at", BigInteger),
+    UniqueConstraint("corpus_id", "seq"),
+    UniqueConstraint("corpus_id", "digest"),
+    CheckConstraint("(text IS NULL) <> (image IS NULL)", name="a_text_or_an_image"),
+    CheckConstraint("source IN ('written', 'uploaded', 'template', 'edited')", name="source_is_known"),
+    Index(None, "image"),
+)
+
+images = Table(
+    "images",
+    metadata,
+    Column("tenant", AnyText, primary_key=True),
+    Column("digest", AnyText, primary_key=True),
+    Column("media_type", AnyText, nullable=False),
+    Column("width", Integer, nullable=False),
+    Column("height", Integer, nullable=False),
+    Column("size", Integer, nullable=False),  # bytes
+    Column("content", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)

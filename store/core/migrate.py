@@ -1,0 +1,122 @@
+"""Bring a database to this code's schema, or say that it is not there."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from pathlib import Path
+from sqlite3 import SQLITE_BUSY
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
+
+from migrations import SCRIPTS
+from store.core.database import Database
+from store.core.engines import database_url
+from store.core.errors import SchemaMismatch
+
+MIGRATION_LOCK = 0x_A55A_0001
+"""Postgres advisory lock held while migrating; SQLite's write lock serves there."""
+
+WAL_PATIENCE_S = 10
+
+
+def head() -> str:
+    """Name the schema this code was written for."""
+    revision = ScriptDirectory.from_config(_config()).get_current_head()
+    assert revision is not None, "migrations/versions holds at least the first step"  # noqa: S101
+    return revision
+
+
+def upgrade(url: str) -> None:
+    """Migrate to `head`, in one transaction; of several processes at once, one does and the rest find it done.
+
+    Parameters
+    ----------
+    url : str
+        As `store.core.database.Database` takes it. SQLite's directory is made where it is missing.
+
+    Raises
+    ------
+    SchemaMismatch
+        If a newer version of Assay wrote the database.
+    StoreUnavailable
+        If it cannot be reached.
+    """
+    file = _sqlite_file(url)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    with closing(Database(url)) as database:
+        if file is not None:
+            with database.read() as connection:
+                _write_ahead(connection)
+        with database.write() as connection:
+            _migrate(connection)
+
+
+def check(url: str) -> None:
+    """Refuse a database that is not exactly at `head`, older or newer.
+
+    Raises
+    ------
+    SchemaMismatch
+        If it is not; also if there is no database file.
+    StoreUnavailable
+        If it cannot be reached.
+    """
+    file = _sqlite_file(url)
+    if file is not None and not file.exists():
+        raise SchemaMismatch(None, head())
+    with closing(Database(url)) as database, database.read() as connection:
+        found = _current(connection)
+    if found != head():
+        raise SchemaMismatch(found, head())
+
+
+def _migrate(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL lock_timeout = 0"))  # the other process may take its time
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+    config = _config()
+    found = _current(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found is not None and found not in known:
+        raise SchemaMismatch(found, head())
+    if found != head():
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def _current(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _sqlite_file(url: str) -> Path | None:
+    read = database_url(url)
+    return Path(str(read.database)) if read.drivername == "sqlite" else None
+
+
+def _write_ahead(connection: Connection) -> None:
+    """Switch SQLite to its write-ahead log, which the file remembers.
+
+    The switch does not wait for locks by itself, so two processes starting at once take turns here.
+    """
+    deadline = time.monotonic() + WAL_PATIENCE_S
+    while connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() != "wal":
+        try:
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        except OperationalError as error:
+            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

@@ -1,0 +1,1 @@
+"""Corpora, specifications and uploads: material that jobs ask services about."""

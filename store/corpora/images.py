@@ -1,0 +1,112 @@
+"""Images, kept by what they hold: the same file is kept once for a tenant.
+
+Whoever may read a shared corpus may read its images; else an image is its tenant's alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from store.core.clock import now_ms
+from store.core.corpora_schema import corpora, corpus_items, images
+from store.formats.image import ImageFacts
+
+IMAGES_A_QUERY = 500
+
+
+@dataclass(frozen=True)
+class StoredImage:
+    """A kept image. `size` is in bytes, `created_at` in milliseconds since 1970."""
+
+    digest: str
+    media_type: str
+    width: int
+    height: int
+    size: int
+    content: bytes = field(repr=False)
+    created_at: int
+
+    @property
+    def facts(self) -> ImageFacts:
+        """What it is known by."""
+        return ImageFacts(self.digest, self.media_type, self.width, self.height)
+
+
+def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
+    """Keep an image, unless the tenant has it already.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    tenant : str
+        Whose it is.
+    content : bytes
+        The file.
+    facts : ImageFacts
+        What `store.formats.image.read_image` found in it.
+
+    Returns
+    -------
+    bool
+        Whether it is new.
+    """
+    start = sqlite.insert(images) if c.dialect.name == "sqlite" else postgresql.insert(images)
+    row = {
+        "tenant": tenant,
+        "digest": facts.digest,
+        "media_type": facts.media_type,
+        "width": facts.width,
+        "height": facts.height,
+        "size": len(content),
+        "content": content,
+        "created_at": now_ms(),
+    }
+    new = start.values(row).on_conflict_do_nothing().returning(images.c.digest)
+    return c.execute(new).one_or_none() is not None
+
+
+def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
+    """Read an image that a tenant may see: its own, or one of a corpus that is shared."""
+    columns = [images.c[each.name] for each in fields(StoredImage)]
+    wanted: Select[Any] = select(*columns).where(images.c.digest == digest)
+    for query in (wanted.where(images.c.tenant == tenant), _shared(wanted)):
+        row = c.execute(query.limit(1)).mappings().one_or_none()
+        if row is not None:
+            return StoredImage(**row)
+    return None
+
+
+def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
+    """List those of some images that a tenant may not see, in their order."""
+    seen: set[str] = set()
+    for start in range(0, len(digests), IMAGES_A_QUERY):
+        some = digests[start : start + IMAGES_A_QUERY]
+        named: Select[Any] = select(images.c.digest).where(images.c.digest.in_(some))
+        seen.update(c.execute(named.where(images.c.tenant == tenant)).scalars())
+        others = [digest for digest in some if digest not in seen]
+        if others:
+            among: Select[Any] = select(images.c.digest).where(images.c.digest.in_(others))
+            seen.update(c.execute(_shared(among)).scalars())
+    return [digest for digest in digests if digest not in seen]
+
+
+def _shared(wanted: Select[Any]) -> Select[Any]:
+    """Narrow a query to images whose own tenant has put them into a corpus that every tenant may read."""
+    return wanted.where(
+        select(corpus_items.c.id)
+        .join(corpora, corpora.c.id == corpus_items.c.corpus_id)
+        .where(
+            corpora.c.tenant == images.c.tenant,
+            corpora.c.visibility == "shared",
+            corpora.c.removed_at.is_(None),
+            corpus_items.c.image == images.c.digest,
+            corpus_items.c.removed_at.is_(None),
+        )
+        .exists()
+    )

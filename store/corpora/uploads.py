@@ -1,0 +1,179 @@
+"""Files that were sent in, kept by what they hold: the same bytes for the same purpose are kept once.
+
+The content is kept in the database, in chunks, because the service and its workers may share
+nothing else. Nothing here holds more than a chunk in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, Text, cast, delete, exists, insert, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from store.core.clock import now_ms
+from store.core.errors import UploadInUse
+from store.core.ids import new_id
+from store.core.keyset import page_of
+from store.core.schema import jobs, upload_chunks, uploads
+
+CHUNK_BYTES = 1 << 20
+
+PREFIX = "upl"
+"""What the ids of uploads begin with."""
+
+
+@dataclass(frozen=True)
+class NewUpload:
+    """A file to be kept.
+
+    Attributes
+    ----------
+    tenant, name : str
+        Whose it is, and what it is called.
+    purpose : str
+        ``table``, ``embedding`` or ``trials``.
+    media_type : str
+        How it is written.
+    digest : str
+        ``sha256:`` and the hexadecimal digest of its bytes.
+    bytes : int
+        How many they are.
+    summary : dict
+        What was found in it (`store.formats`).
+    id : str
+        Made here unless given.
+    """
+
+    tenant: str
+    name: str
+    purpose: str
+    media_type: str
+    digest: str
+    bytes: int
+    summary: dict[str, Any]
+    id: str = field(default_factory=lambda: new_id(PREFIX))
+
+
+@dataclass(frozen=True)
+class StoredUpload:
+    """A kept file, without its content. `created_at` is in milliseconds since 1970."""
+
+    id: str
+    tenant: str
+    name: str
+    purpose: str
+    media_type: str
+    digest: str
+    bytes: int
+    summary: dict[str, Any]
+    created_at: int
+
+
+def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload, bool]:
+    """Keep a file, unless the tenant has sent the same one for the same purpose before.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    new : NewUpload
+        Its description.
+    content : binary file
+        Its bytes, read from the beginning.
+
+    Returns
+    -------
+    (StoredUpload, bool)
+        What is kept, and whether it was new; one that was not keeps its name and id.
+    """
+    start = sqlite.insert(uploads) if c.dialect.name == "sqlite" else postgresql.insert(uploads)
+    mine = start.values(created_at=now_ms(), **vars(new)).on_conflict_do_nothing(
+        index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose]
+    )
+    row = c.execute(mine.returning(uploads)).mappings().one_or_none()
+    if row is None:
+        same = (uploads.c.tenant == new.tenant, uploads.c.digest == new.digest, uploads.c.purpose == new.purpose)
+        return _upload(c.execute(select(uploads).where(*same)).mappings().one()), False
+    content.seek(0)
+    place = 0
+    while chunk := content.read(CHUNK_BYTES):
+        c.execute(insert(upload_chunks).values(upload_id=new.id, place=place, content=chunk))
+        place += 1
+    return _upload(row), True
+
+
+def find(c: Connection, named: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
+    """Read a tenant's upload by its id, or by the digest of its content.
+
+    Where the same bytes were sent for several purposes, a digest names the newest unless `purpose` says which.
+    """
+    query = select(uploads).where(uploads.c.tenant == tenant, or_(uploads.c.id == named, uploads.c.digest == named))
+    if purpose is not None:
+        query = query.where(uploads.c.purpose == purpose)
+    row = c.execute(query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1)).mappings().one_or_none()
+    return None if row is None else _upload(row)
+
+
+def page(
+    c: Connection, tenant: str, *, purpose: str | None = None, before: tuple[int, str] | None = None, limit: int
+) -> list[StoredUpload]:
+    """Read a tenant's uploads, newest first, after ``before = (created_at, id)`` of the page before."""
+    query = select(uploads).where(uploads.c.tenant == tenant)
+    if purpose is not None:
+        query = query.where(uploads.c.purpose == purpose)
+    query = page_of(query, uploads.c.created_at, uploads.c.id, before, limit)
+    return [_upload(row) for row in c.execute(query).mappings()]
+
+
+def remove(c: Connection, upload_id: str, tenant: str) -> bool:
+    """Forget an upload and its content. False where there is none.
+
+    Raises
+    ------
+    UploadInUse
+        While a job that is queued or running names it.
+    """
+    mine = select(uploads.c.digest).where(uploads.c.id == upload_id, uploads.c.tenant == tenant)
+    digest = c.execute(mine).scalar_one_or_none()
+    if digest is None:
+        return False
+    using = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
+    using = using.where(or_(_mentions(upload_id), _mentions(digest))).limit(1)
+    if (job_id := c.execute(using).scalar_one_or_none()) is not None:
+        raise UploadInUse(upload_id, job_id)
+    c.execute(delete(upload_chunks).where(upload_chunks.c.upload_id == upload_id))
+    return c.execute(delete(uploads).where(uploads.c.id == upload_id)).rowcount > 0
+
+
+def open_upload(c: Connection, upload_id: str) -> Iterator[bytes]:
+    """Read the content of an upload, a chunk at a time; nothing where there is none."""
+    place = 0
+    while (chunk := _chunk(c, upload_id, place)) is not None:
+        yield chunk
+        place += 1
+
+
+def copy_to(c: Connection, upload_id: str, file: BinaryIO) -> bool:
+    """Write the content of an upload into a file. False where it has been removed, also meanwhile."""
+    file.writelines(open_upload(c, upload_id))
+    return bool(c.execute(select(exists().where(uploads.c.id == upload_id))).scalar_one())
+
+
+def _chunk(c: Connection, upload_id: str, place: int) -> bytes | None:
+    wanted = upload_chunks.c.upload_id == upload_id, upload_chunks.c.place == place
+    content: bytes | None = c.execute(select(upload_chunks.c.content).where(*wanted)).scalar_one_or_none()
+    return content
+
+
+def _mentions(name: str) -> ColumnElement[bool]:
+    """Whether a job's experiment or target names something: both are kept as legible text."""
+    return or_(
+        *(cast(column, Text).contains(f'"{name}"', autoescape=True) for column in (jobs.c.experiment, jobs.c.target))
+    )
+
+
+def _upload(row: RowMapping) -> StoredUpload:
+    return StoredUpload(**row)

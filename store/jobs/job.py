@@ -1,0 +1,209 @@
+"""A job as it is asked for and as it is read, and the two ways its row changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, or_, update
+
+from store.core.clock import now_ms
+from store.core.ids import new_id
+from store.core.schema import jobs
+from store.jobs.events import append
+from store.security.secrets import SealedSecret, sealed_columns, sealed_from
+from store.webhooks.outbox import announce
+
+Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+UNFINISHED = ("queued", "running")
+
+COUNTERS = ("asked", "failed_calls", "calls", "observed", "attempt", "attempts_without_progress", "fence")
+"""Columns of a job that begin at nought."""
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """A job to be written down.
+
+    Attributes
+    ----------
+    tenant : str
+        Who asks.
+    kind : str
+        ``"rating"``, ``"probe"`` for a dry run, ``"rerate"`` for old evidence under another version of the
+        methodology, ``"challenge"`` for a look at whose a host is.
+    target_id : str or None
+        The kept target, if it is one; its secret stays with it.
+    target : dict
+        Descriptor: name, kind, protocol, base_url, settings, limits. Never the secret.
+    sealed_secret : SealedSecret or None
+        A secret sent with the job, sealed with this job's `id` as its target.
+    experiment : dict or None
+        The method's full specification.
+    request_digest : str
+        Digest of everything that decides the answer; equal requests have equal digests.
+    seed : int
+        Seed of everything random.
+    visibility : str
+        ``private``, ``unlisted`` or ``public``.
+    callback_url : str or None
+        Where the requester wants to be told.
+    max_calls, deadline_s : int
+        Most calls to the target; seconds from now until the job is given up.
+    expected : int
+        Probes a clear case takes.
+    key_id : str or None
+        The API key it was asked with.
+    author : dict or None
+        A second service that writes or draws what the first is asked about: its descriptor, and the ``id`` of its
+        kept target if it is one, with which its secret stays.
+    id : str
+        Made here unless given.
+    """
+
+    tenant: str
+    kind: str
+    target_id: str | None
+    target: dict[str, Any]
+    sealed_secret: SealedSecret | None
+    experiment: dict[str, Any] | None
+    request_digest: str
+    seed: int
+    visibility: str
+    callback_url: str | None
+    max_calls: int
+    deadline_s: int
+    expected: int
+    key_id: str | None
+    author: dict[str, Any] | None = None
+    id: str = field(default_factory=lambda: new_id("job"))
+
+
+def columns_of(new: NewJob) -> dict[str, Any]:
+    """Spread a job that is asked for over the columns that tell it from others."""
+    return {
+        "id": new.id,
+        "tenant": new.tenant,
+        "kind": new.kind,
+        "target_id": new.target_id,
+        "target_url": new.target.get("base_url"),
+        "target": new.target,
+        **sealed_columns(new.sealed_secret),
+        "author": new.author,
+        "experiment": new.experiment,
+        "request_digest": new.request_digest,
+        "seed": new.seed,
+        "visibility": new.visibility,
+        "callback_url": new.callback_url,
+        "max_calls": new.max_calls,
+        "deadline_ms": new.deadline_s * 1000,
+        "key_id": new.key_id,
+        "expected": new.expected,
+    }
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job's row. Times are milliseconds since 1970 by the database's clock.
+
+    Attributes
+    ----------
+    target_url : str or None
+        ``target["base_url"]``, by which jobs are found.
+    deadline_at : int
+        When the job is given up, counted from its creation. At a claim ``heartbeat_at`` is now.
+    stage : str
+        What is being done, for people.
+    asked, expected : int
+        Distinct questions answered so far; how many a clear case takes.
+    failed_calls, calls : int
+        Answers among `asked` that are failures; calls made, repetitions included.
+    observed : int
+        The last sequence number given to an observation.
+    attempt, attempts_without_progress : int
+        Times it was claimed; times since something new was recorded.
+    fence : int
+        Number of the claim whose writes count.
+    version : int
+        Grows with every change of the row.
+    """
+
+    id: str
+    tenant: str
+    kind: str
+    target_id: str | None
+    target_url: str | None
+    target: dict[str, Any]
+    sealed_secret: SealedSecret | None
+    author: dict[str, Any] | None
+    experiment: dict[str, Any] | None
+    request_digest: str
+    seed: int
+    visibility: str
+    callback_url: str | None
+    max_calls: int
+    deadline_at: int
+    key_id: str | None
+    status: Status
+    stage: str
+    asked: int
+    expected: int
+    failed_calls: int
+    calls: int
+    observed: int
+    cancel_requested: bool
+    version: int
+    attempt: int
+    attempts_without_progress: int
+    fence: int
+    lease_owner: str | None
+    lease_until: int | None
+    next_run_at: int
+    dispatched_at: int | None
+    heartbeat_at: int | None
+    created_at: int
+    started_at: int | None
+    finished_at: int | None
+    error: dict[str, Any] | None
+    result: dict[str, Any] | None
+    rating_id: str | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended, well or badly."""
+        return self.status not in UNFINISHED
+
+
+def job_from(row: RowMapping) -> Job:
+    """Read a full row of `jobs`."""
+    fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
+    return Job(sealed_secret=sealed_from(row), **fields)
+
+
+def claimable() -> ColumnElement[bool]:
+    """Say "may be claimed": queued and due, or running under a lease that has ended."""
+    return or_(
+        and_(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()),
+        and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms()),
+    )
+
+
+def changed(**values: Any) -> Update:
+    """Begin a change of job rows: every change is a new version."""
+    return update(jobs).values(version=jobs.c.version + 1, **values)
+
+
+def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: Any) -> Job:
+    """End a job whose row the caller holds, with its event and without its notice."""
+    ended = changed(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
+    row = c.execute(ended.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
+    append(c, job.id, status, facts, fence=job.fence)
+    return job_from(row)
+
+
+def end_cancelled(c: Connection, job: Job) -> Job:
+    """Cancel a job whose row the caller holds, and announce it."""
+    ended = end(c, job, "cancelled", {}, cancel_requested=True)
+    announce(c, ended.id, ("job.cancelled",), {"job_id": ended.id, "status": ended.status})
+    return ended

@@ -1,0 +1,193 @@
+"""The ledger: every question with its answer, from which a crashed run resumes and a rating is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from assay.model import Observation
+from store.core.clock import read_clock
+from store.core.schema import jobs, observations
+from store.jobs.job import Job, changed
+from store.jobs.leases import Claim, hold
+
+UNITS_A_QUERY = 1000
+"""Units looked up at a time, well below the parameters a statement may have."""
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """An observation to be kept.
+
+    Attributes
+    ----------
+    observation : Observation
+        The question and its answer.
+    attempts : int
+        Calls it took, the repeated ones included; 0 for a copy.
+    elapsed_ms : int
+        Milliseconds from the first call to the answer.
+    """
+
+    observation: Observation
+    attempts: int
+    elapsed_ms: int
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An observation as it was kept.
+
+    Attributes
+    ----------
+    seq : int
+        Its number within the job, from 1 and growing; numbers of forgotten failures are missing.
+    observation : Observation
+        The question and its answer.
+    attempts, elapsed_ms : int
+        As they were given.
+    recorded_at : int
+        Milliseconds since 1970.
+    """
+
+    seq: int
+    observation: Observation
+    attempts: int
+    elapsed_ms: int
+    recorded_at: int
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a recording adds to the job's counters: rows, distinct questions, failed ones."""
+
+    new: int
+    asked: int
+    failed: int
+
+
+def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observation]:
+    """Read what is recorded for the named units, in any number; the others are left out."""
+    wanted = select(observations).where(observations.c.job_id == job_id)
+    found: dict[str, Observation] = {}
+    for some in _chunks(units):
+        for row in c.execute(wanted.where(observations.c.unit.in_(some))).mappings():
+            found[row["unit"]] = _observation(row)
+    return found
+
+
+def page(c: Connection, job_id: str, after: int, limit: int) -> list[Kept]:
+    """Read a job's observations numbered above `after` (0: from the start), in order."""
+    rows = c.execute(
+        select(observations)
+        .where(observations.c.job_id == job_id, observations.c.seq > after)
+        .order_by(observations.c.seq)
+        .limit(limit)
+    ).mappings()
+    return [Kept(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"]) for row in rows]
+
+
+def count(c: Connection, job_id: str) -> int:
+    """Count a job's observations."""
+    return c.execute(select(func.count()).where(observations.c.job_id == job_id)).scalar_one()
+
+
+def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
+    """Strike failures with these codes from the ledger, so that their questions are asked again.
+
+    Returns
+    -------
+    int
+        How many observations were struck.
+
+    Raises
+    ------
+    LeaseLost
+        If the job is not the claim's any more.
+    """
+    job = hold(c, claim)
+    struck = c.execute(
+        delete(observations)
+        .where(observations.c.job_id == job.id, observations.c.failure.in_(sorted(codes)))
+        .returning(observations.c.copied)
+    ).scalars()
+    copies = list(struck)
+    asked = copies.count(False)
+    if copies:
+        fewer = changed(asked=job.asked - asked, failed_calls=job.failed_calls - asked)
+        c.execute(fewer.where(jobs.c.id == job.id))
+    return len(copies)
+
+
+def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> Added:
+    """Write observations of a job whose row the caller holds; see `store.jobs.runs.record`."""
+    latest = {entry.observation.probe.unit: entry for entry in entries}
+    before = _already(c, job.id, list(latest))
+    now, seq = read_clock(c), job.observed
+    rows, asked, failed = [], 0, 0
+    for unit, entry in latest.items():
+        row = _row(entry) | {"job_id": job.id, "fence": fence, "recorded_at": now}
+        old = before.get(unit)
+        if old is None:
+            seq += 1
+        rows.append(row | {"seq": seq if old is None else old["seq"]})
+        asked += _asked(row) - _asked(old)
+        failed += _failed(row) - _failed(old)
+    if rows:
+        c.execute(_replacing(c), rows)
+    return Added(seq - job.observed, asked, failed)
+
+
+def _already(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    columns = (observations.c.unit, observations.c.seq, observations.c.copied, observations.c.failure)
+    wanted = select(*columns).where(observations.c.job_id == job_id)
+    return {
+        row["unit"]: dict(row)
+        for some in _chunks(units)
+        for row in c.execute(wanted.where(observations.c.unit.in_(some))).mappings()
+    }
+
+
+def _asked(row: Mapping[str, Any] | None) -> int:
+    return int(row is not None and not row["copied"])
+
+
+def _failed(row: Mapping[str, Any] | None) -> int:
+    return int(row is not None and not row["copied"] and row["failure"] is not None)
+
+
+def _row(entry: LedgerEntry) -> dict[str, Any]:
+    written = entry.observation.as_json()
+    failure = written["failure"]
+    return {
+        "unit": written["unit"],
+        "ask": written["ask"],
+        "reply": {"value": written["value"], "failure": failure},
+        "failure": None if failure is None else failure["code"],
+        "copied": written["copied"],
+        "attempts": entry.attempts,
+        "elapsed_ms": entry.elapsed_ms,
+    }
+
+
+def _observation(row: RowMapping) -> Observation:
+    return Observation.from_json({"unit": row["unit"], "ask": row["ask"], "copied": row["copied"], **row["reply"]})
+
+
+def _replacing(c: Connection) -> postgresql.Insert | sqlite.Insert:
+    """Insert, or replace the row of the same unit; each dialect has its own word for it."""
+    replaced = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
+    new = sqlite.insert(observations) if c.dialect.name == "sqlite" else postgresql.insert(observations)
+    return new.on_conflict_do_update(
+        index_elements=[observations.c.job_id, observations.c.unit],
+        set_={name: new.excluded[name] for name in replaced},
+    )
+
+
+def _chunks(units: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(units), UNITS_A_QUERY):
+        yield units[start : start + UNITS_A_QUERY]

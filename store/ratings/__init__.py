@@ -1,0 +1,1 @@
+"""Ratings and what is derived from them: publication, history, replies, certificates, the log."""

@@ -1,0 +1,110 @@
+"""What a target was rated over time, each rating beside the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
+
+from store.core.keyset import page_of
+from store.core.schema import ratings
+from store.ratings.ratings import StoredRating
+
+
+@dataclass(frozen=True)
+class Step:
+    """A rating and the one before it that still stands, of the same method and attribute.
+
+    `previous` is ``None`` for the first one, and for one that was withdrawn: nothing is read off it.
+    """
+
+    rating: StoredRating
+    previous: StoredRating | None
+
+
+def of_url(
+    c: Connection,
+    tenant: str | None,
+    target_url: str,
+    *,
+    attribute: str | None = None,
+    method: str | None = None,
+    before: tuple[int, str] | None = None,
+    limit: int,
+) -> list[Step]:
+    """Read the ratings of an address, newest first: the tenant's own and everyone's public ones.
+
+    Parameters
+    ----------
+    c : Connection
+        Where to read.
+    tenant : str or None
+        Who asks; ``None`` sees what is public.
+    target_url : str
+        The target's address, exactly.
+    attribute, method : optional
+        Only those.
+    before : (int, str), optional
+        ``(created_at, id)`` of the last rating of the page before.
+    limit : int
+        Most ratings to return. Withdrawn ones are among them, and marked.
+    """
+    seen = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
+    return _steps(c, [ratings.c.target_url == target_url, seen], attribute, method, before, limit)
+
+
+def of_target(
+    c: Connection,
+    tenant: str,
+    target_id: str,
+    *,
+    attribute: str | None = None,
+    method: str | None = None,
+    before: tuple[int, str] | None = None,
+    limit: int,
+) -> list[Step]:
+    """Read the tenant's ratings of a saved target, newest first, wherever it was at the time."""
+    mine = [ratings.c.tenant == tenant, ratings.c.target_id == target_id]
+    return _steps(c, mine, attribute, method, before, limit)
+
+
+def _steps(
+    c: Connection,
+    which: list[ColumnElement[bool]],
+    attribute: str | None,
+    method: str | None,
+    before: tuple[int, str] | None,
+    limit: int,
+) -> list[Step]:
+    """Read a page in two statements: which ratings follow which, then the ratings."""
+    narrowed = {"attribute": attribute, "method": method}
+    which = which + [ratings.c[name] == value for name, value in narrowed.items() if value is not None]
+    pairs = _pairs(c, which, before, limit)
+    found = _read(c, {one for pair in pairs for one in (pair.id, pair.previous_id) if one is not None})
+    return [Step(found[pair.id], found.get(pair.previous_id)) for pair in pairs]
+
+
+def _pairs(
+    c: Connection, which: list[ColumnElement[bool]], before: tuple[int, str] | None, limit: int
+) -> list[Row[tuple[str, str | None]]]:
+    """Select ids, newest first, each with that of the standing rating before it.
+
+    Withdrawn ratings form series of their own in the window, and are then given no predecessor.
+    """
+    withdrawn = ratings.c.withdrawn_at.is_not(None)
+    series = (ratings.c.method, ratings.c.attribute, withdrawn)
+    earlier = func.lag(ratings.c.id).over(partition_by=series, order_by=(ratings.c.created_at, ratings.c.id))
+    all_of_it = (
+        select(ratings.c.id, ratings.c.created_at, ratings.c.withdrawn_at, earlier.label("earlier_id"))
+        .where(*which)
+        .subquery()
+    )
+    standing = all_of_it.c.withdrawn_at.is_(None)
+    query = select(all_of_it.c.id, case((standing, all_of_it.c.earlier_id)).label("previous_id"))
+    return list(c.execute(page_of(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)))
+
+
+def _read(c: Connection, ids: Collection[str]) -> dict[str | None, StoredRating]:
+    rows = c.execute(select(ratings).where(ratings.c.id.in_(ids))).mappings() if ids else ()
+    return {row["id"]: StoredRating(**row) for row in rows}

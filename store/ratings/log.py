@@ -1,0 +1,202 @@
+"""The transparency log: what was published and what was withdrawn, in order, for ever.
+
+An append-only Merkle tree (RFC 9162, section 2.1). An entry is written in the transaction that makes its
+rating public or withdraws it, so that neither happens without the other; nothing here changes or deletes
+a row. The hashes of complete subtrees are kept beside the entries, so that an append, the head and every
+proof read a number of rows that grows with the logarithm of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, func, insert, select, tuple_
+
+from assay.canonical import canonical_json
+from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
+from store.core.agency_schema import log_entries, log_nodes
+from store.core.clock import iso, read_clock
+from store.core.errors import BeyondTheLog
+
+LOG_LOCK = 0x6C6F67
+"""Postgres advisory lock of whoever appends, so that positions have no gaps. SQLite's write lock serves there."""
+
+Event = Literal["published", "withdrawn"]
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """One line of the log.
+
+    Attributes
+    ----------
+    position : int
+        From 0, without gaps.
+    rating_id : str
+        The rating that was published or withdrawn.
+    event : str
+        ``published`` or ``withdrawn``.
+    entry : dict
+        What is logged; its canonical JSON is the leaf's content.
+    leaf : bytes
+        Hash of the leaf, 32 bytes.
+    logged_at : int
+        Milliseconds since 1970.
+    """
+
+    position: int
+    rating_id: str
+    event: str
+    entry: dict[str, Any]
+    leaf: bytes
+    logged_at: int
+
+
+@dataclass(frozen=True)
+class TreeHead:
+    """The log at one moment: how many entries it has, and the hash over them all (32 bytes)."""
+
+    size: int
+    root: bytes
+
+
+@dataclass(frozen=True)
+class Inclusion:
+    """The hashes that prove an entry to be in the tree of `head`, from the leaf up."""
+
+    position: int
+    leaf: bytes
+    head: TreeHead
+    path: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """The hashes that prove the tree of `first` to be the beginning of the tree of `second`."""
+
+    first: TreeHead
+    second: TreeHead
+    path: tuple[bytes, ...]
+
+
+def append(c: Connection, rating_id: str, event: Event, facts: dict[str, Any]) -> LogEntry:
+    """Add an entry at the end.
+
+    Parameters
+    ----------
+    c : Connection
+        The transaction that publishes or withdraws. It holds the log until it ends.
+    rating_id : str
+        Which rating.
+    event : str
+        ``published`` or ``withdrawn``.
+    facts : dict
+        What is logged of it besides, JSON-able and free of anything private.
+    """
+    _hold(c)
+    now, position = read_clock(c), size(c)
+    entry = {"rating": rating_id, "event": event, "logged_at": iso(now), **facts}
+    leaf = leaf_hash(canonical_json(entry))
+    made = LogEntry(position, rating_id, event, entry, leaf, now)
+    c.execute(insert(log_entries).values(vars(made)))
+    _grow(c, position, leaf)
+    return made
+
+
+def size(c: Connection) -> int:
+    """Count the entries."""
+    last = c.execute(select(func.max(log_entries.c.position))).scalar_one_or_none()
+    return 0 if last is None else int(last) + 1
+
+
+def head(c: Connection, of_size: int | None = None) -> TreeHead:
+    """Compute the head of the log, or of the log as it was with `of_size` entries.
+
+    Raises
+    ------
+    BeyondTheLog
+        If it never had as many.
+    """
+    wanted = _reached(c, of_size, "size")
+    return TreeHead(wanted, _spans(c, [(0, wanted)])[0])
+
+
+def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = None) -> list[LogEntry]:
+    """Read entries from a position on, at most `limit`, or only those of one rating."""
+    query = select(log_entries).where(log_entries.c.position >= start)
+    if rating_id is not None:
+        query = query.where(log_entries.c.rating_id == rating_id)
+    rows = c.execute(query.order_by(log_entries.c.position).limit(limit)).mappings()
+    return [LogEntry(**{**row, "leaf": bytes(row["leaf"])}) for row in rows]
+
+
+def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclusion:
+    """Prove that an entry is in the log, or was when it had `of_size` entries.
+
+    Raises
+    ------
+    BeyondTheLog
+        If the log was never as long, or had no such entry then.
+    """
+    wanted = _reached(c, of_size, "size")
+    if position >= wanted:
+        raise BeyondTheLog("position", position, wanted - 1)
+    spans = inclusion_spans(position, wanted)
+    root, leaf, *path = _spans(c, [(0, wanted), (position, position + 1), *spans])
+    return Inclusion(position, leaf, TreeHead(wanted, root), tuple(path))
+
+
+def consistency(c: Connection, first: int, second: int | None = None) -> Consistency:
+    """Prove that the log of `first` entries is the beginning of that of `second` entries, or of the whole.
+
+    Raises
+    ------
+    BeyondTheLog
+        If the log was never as long, or `first` is more than `second`.
+    """
+    wanted = _reached(c, second, "second")
+    if first > wanted:
+        raise BeyondTheLog("first", first, wanted)
+    spans = consistency_spans(first, wanted)
+    older, newer, *path = _spans(c, [(0, first), (0, wanted), *spans])
+    return Consistency(TreeHead(first, older), TreeHead(wanted, newer), tuple(path))
+
+
+def _hold(c: Connection) -> None:
+    if c.dialect.name == "postgresql":
+        c.execute(select(func.pg_advisory_xact_lock(LOG_LOCK)))
+
+
+def _reached(c: Connection, asked: int | None, name: str) -> int:
+    most = size(c)
+    if asked is not None and asked > most:
+        raise BeyondTheLog(name, asked, most)
+    return most if asked is None else asked
+
+
+def _grow(c: Connection, position: int, leaf: bytes) -> None:
+    """Write the new leaf and every subtree that it completes."""
+    levels = (~position & (position + 1)).bit_length() - 1  # trailing ones: subtrees that were waiting for this leaf
+    lefts = [(level, (position >> level) - 1) for level in range(levels)]
+    known, made = _nodes(c, lefts), leaf
+    grown = [{"level": 0, "place": position, "hash": leaf}]
+    for level, left in enumerate(lefts):
+        made = node_hash(known[left], made)
+        grown.append({"level": level + 1, "place": position >> (level + 1), "hash": made})
+    c.execute(insert(log_nodes), grown)
+
+
+def _spans(c: Connection, spans: Sequence[Span]) -> list[bytes]:
+    """Compute the hashes of several spans from nodes that are read in one statement."""
+    known = _nodes(c, {place for span in spans for place in nodes_of(span)})
+    return [span_head(span, lambda level, place: known[level, place]) for span in spans]
+
+
+def _nodes(c: Connection, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
+    wanted = list(places)
+    if not wanted:
+        return {}
+    query = select(log_nodes).where(tuple_(log_nodes.c.level, log_nodes.c.place).in_(wanted))
+    return {(row.level, row.place): bytes(row.hash) for row in c.execute(query)}

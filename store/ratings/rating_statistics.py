@@ -1,0 +1,110 @@
+"""The public ratings as a whole: how many have which letter, and all of them one after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, String, and_, case, func, literal_column, or_, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+from store.core.clock import now_ms
+from store.core.schema import ratings
+from store.ratings.ratings import StoredRating
+
+INCONCLUSIVE = "inconclusive"
+"""Stands for a letter that was not declared, and for none at all."""
+
+
+@dataclass(frozen=True)
+class LetterCount:
+    """How many targets of a kind have a letter, by one method for one attribute."""
+
+    kind: str
+    attribute: str
+    method: str
+    letter: str
+    count: int
+
+
+class _described(FunctionElement[str]):  # noqa: N801 - it reads as the SQL function it is
+    """A part of a target's descriptor, which is stored as JSON text."""
+
+    type = String()
+    name = "described"
+    inherit_cache = True
+
+    def __init__(self, part: str) -> None:
+        super().__init__(ratings.c.target, literal_column(f"'{part}'"))
+
+
+@compiles(_described, "sqlite")
+def _sqlite(element: _described, compiler: Any, **options: Any) -> str:
+    target, part = (compiler.process(each, **options) for each in element.clauses)
+    return f"json_extract({target}, '$.' || {part})"
+
+
+@compiles(_described, "postgresql")
+def _postgresql(element: _described, compiler: Any, **options: Any) -> str:
+    target, part = (compiler.process(each, **options) for each in element.clauses)
+    return f"(CAST({target} AS json) ->> {part})"
+
+
+def distribution(
+    c: Connection, *, kind: str | None = None, attribute: str | None = None, method: str | None = None
+) -> list[LetterCount]:
+    """Count the letters of the public ratings that stand: of each target the newest by each method and attribute.
+
+    Parameters
+    ----------
+    c : Connection
+        Where to read.
+    kind, attribute, method : str, optional
+        Only those.
+
+    Returns
+    -------
+    list of LetterCount
+        Sorted by kind, attribute, method and letter; what does not occur is left out.
+    """
+    newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
+    same = (_described("digest"), ratings.c.method, ratings.c.attribute)
+    rank = func.row_number().over(partition_by=same, order_by=newest_first)
+    of_kind = _described("kind")
+    letter = case((and_(ratings.c.declared, ratings.c.letter.is_not(None)), ratings.c.letter), else_=INCONCLUSIVE)
+    wanted = {of_kind: kind, ratings.c.attribute: attribute, ratings.c.method: method}
+    latest = (
+        select(of_kind.label("kind"), ratings.c.attribute, ratings.c.method, letter.label("letter"), rank.label("rank"))
+        .where(_public(), ratings.c.expires_at > now_ms())
+        .where(*(column == value for column, value in wanted.items() if value is not None))
+        .subquery()
+    )
+    told = (latest.c.kind, latest.c.attribute, latest.c.method, latest.c.letter)
+    query = select(*told, func.count()).where(latest.c.rank == 1).group_by(*told).order_by(*told)
+    return [LetterCount(*row) for row in c.execute(query)]
+
+
+def methodologies(c: Connection) -> list[str]:
+    """List the versions of the methodology that public ratings were made under."""
+    query = select(ratings.c.methodology_version).where(_public()).distinct()
+    return sorted(c.execute(query).scalars())
+
+
+def page(c: Connection, after: tuple[int, str] | None, limit: int) -> list[StoredRating]:
+    """Read public ratings that were not withdrawn, oldest first, after ``(created_at, id)`` of the page before."""
+    query = select(ratings).where(_public())
+    if after is not None:
+        query = query.where(_younger_than(after))
+    rows = c.execute(query.order_by(ratings.c.created_at, ratings.c.id).limit(limit)).mappings()
+    return [StoredRating(**row) for row in rows]
+
+
+def _public() -> ColumnElement[bool]:
+    return and_(ratings.c.visibility == "public", ratings.c.withdrawn_at.is_(None))
+
+
+def _younger_than(after: tuple[int, str]) -> ColumnElement[bool]:
+    when, last = after
+    newer = or_(ratings.c.created_at > when, ratings.c.id > last)
+    return and_(ratings.c.created_at >= when, newer)

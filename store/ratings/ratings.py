@@ -1,0 +1,242 @@
+"""Ratings: written once, by the transaction that ends their job, and never changed.
+
+Who may see one, and whether it still stands, does change: see `store.ratings.registry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, or_, select
+
+from store.core.clock import iso, now_ms, read_clock
+from store.core.ids import new_id
+from store.core.keyset import page_of
+from store.core.schema import ratings
+
+State = Literal["standing", "withdrawn", "all"]
+"""Which ratings a list shows: those that were not withdrawn (expired or not), those that were, or both."""
+
+
+@dataclass(frozen=True)
+class NewRating:
+    """A rating to be published.
+
+    Attributes
+    ----------
+    tenant : str
+        Whose it is.
+    target_id : str or None
+        The kept target, if it is one.
+    target : dict
+        name, kind, protocol, url, digest.
+    method, attribute : str
+        What was looked for, and how.
+    letter : str or None
+        ``None`` where nothing could be measured.
+    declared : bool
+        Whether the evidence was enough for the letter.
+    visibility : str
+        ``private``, ``unlisted`` or ``public``.
+    document : dict
+        The whole rating, without ``id``, ``rated_at`` and ``expires_at``.
+    methodology_version, request_digest : str
+        The rules it was made under; the request it answers.
+    valid_for_s : int
+        Seconds until it expires.
+    """
+
+    tenant: str
+    target_id: str | None
+    target: dict[str, Any]
+    method: str
+    attribute: str
+    letter: str | None
+    declared: bool
+    visibility: str
+    document: dict[str, Any]
+    methodology_version: str
+    request_digest: str
+    valid_for_s: int
+
+
+@dataclass(frozen=True)
+class StoredRating:
+    """A rating's row; times are milliseconds since 1970. `document` is as it was sealed, `shown` as it stands."""
+
+    id: str
+    tenant: str
+    job_id: str
+    target_id: str | None
+    target_url: str
+    target: dict[str, Any]
+    method: str
+    attribute: str
+    letter: str | None
+    declared: bool
+    visibility: str
+    methodology_version: str
+    request_digest: str
+    created_at: int
+    expires_at: int
+    document: dict[str, Any]
+    withdrawn_at: int | None = None
+    withdrawn_why: str | None = None
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The document with the visibility it has now and, if it was withdrawn, when and why."""
+        withdrawn = None
+        if self.withdrawn_at is not None:
+            withdrawn = {"at": iso(self.withdrawn_at), "reason": self.withdrawn_why}
+        return self.document | {"visibility": self.visibility, "withdrawn": withdrawn}
+
+
+def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
+    """Publish a rating; `store.jobs.runs.finish` does it in the transaction that ends the job."""
+    now = read_clock(c)
+    rating_id, expires_at = new_id("rat"), now + new.valid_for_s * 1000
+    dates = {"id": rating_id, "rated_at": iso(now), "expires_at": iso(expires_at)}
+    stored = StoredRating(
+        id=rating_id,
+        tenant=new.tenant,
+        job_id=job_id,
+        target_id=new.target_id,
+        target_url=new.target["url"],
+        target=new.target,
+        method=new.method,
+        attribute=new.attribute,
+        letter=new.letter,
+        declared=new.declared,
+        visibility=new.visibility,
+        methodology_version=new.methodology_version,
+        request_digest=new.request_digest,
+        created_at=now,
+        expires_at=expires_at,
+        document=new.document | dates,
+    )
+    c.execute(insert(ratings).values(vars(stored)))
+    return stored
+
+
+def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
+    """Read a rating of the tenant, or anyone's that is public or unlisted."""
+    seen = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
+    row = c.execute(select(ratings).where(ratings.c.id == rating_id, seen)).mappings().one_or_none()
+    return None if row is None else _rating(row)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """The face of a rating: what a list of jobs shows of it."""
+
+    id: str
+    letter: str | None
+    declared: bool
+
+
+def stamps(c: Connection, ids: Collection[str]) -> dict[str, Stamp]:
+    """Read the letters of several ratings in one query, without their documents."""
+    if not ids:
+        return {}
+    query = select(ratings.c.id, ratings.c.letter, ratings.c.declared).where(ratings.c.id.in_(ids))
+    return {row.id: Stamp(row.id, row.letter, row.declared) for row in c.execute(query)}
+
+
+def page(
+    c: Connection,
+    tenant: str | None,
+    *,
+    target_url: str | None = None,
+    attribute: str | None = None,
+    method: str | None = None,
+    letter: str | None = None,
+    declared: bool | None = None,
+    state: State = "standing",
+    before: tuple[int, str] | None = None,
+    limit: int,
+) -> list[StoredRating]:
+    """Read the tenant's ratings and everyone's public ones, newest first.
+
+    Parameters
+    ----------
+    c : Connection
+        Where to read.
+    tenant : str or None
+        Who asks; ``None`` sees what is public.
+    target_url, attribute, method, letter, declared : optional
+        Only those.
+    state : str
+        ``standing``, ``withdrawn`` or ``all``.
+    before : (int, str), optional
+        ``(created_at, id)`` of the last rating of the page before.
+    limit : int
+        Most ratings to return.
+    """
+    query = select(ratings).where(_listed(tenant), *_in_state(state))
+    query = query.where(
+        *_equal(target_url=target_url, attribute=attribute, method=method, letter=letter, declared=declared)
+    )
+    query = page_of(query, ratings.c.created_at, ratings.c.id, before, limit)
+    return [_rating(row) for row in c.execute(query).mappings()]
+
+
+def latest(
+    c: Connection, tenant: str | None, target_url: str, *, attribute: str | None = None, method: str | None = None
+) -> list[StoredRating]:
+    """Read the newest rating of a target for each method and attribute, expired or not.
+
+    The tenant's own and everyone's public ones are considered, newest first; withdrawn ones never.
+    """
+    newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
+    rank = func.row_number().over(partition_by=(ratings.c.method, ratings.c.attribute), order_by=newest_first)
+    ranked = (
+        select(ratings.c.id, rank.label("rank"))
+        .where(ratings.c.target_url == target_url, _listed(tenant), *_in_state("standing"))
+        .where(*_equal(attribute=attribute, method=method))
+        .subquery()
+    )
+    query = select(ratings).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1).order_by(*newest_first)
+    return [_rating(row) for row in c.execute(query).mappings()]
+
+
+def fresh(c: Connection, tenant: str, request_digest: str, max_age_s: int) -> StoredRating | None:
+    """Find the tenant's newest unexpired rating for the same request, not older than `max_age_s` seconds.
+
+    A withdrawn rating answers nothing.
+    """
+    if max_age_s <= 0:
+        return None
+    query = (
+        select(ratings)
+        .where(ratings.c.tenant == tenant, ratings.c.request_digest == request_digest, *_in_state("standing"))
+        .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
+        .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
+        .limit(1)
+    )
+    row = c.execute(query).mappings().one_or_none()
+    return None if row is None else _rating(row)
+
+
+def _listed(tenant: str | None) -> ColumnElement[bool]:
+    return or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
+
+
+def _in_state(state: State) -> list[ColumnElement[bool]]:
+    match state:
+        case "standing":
+            return [ratings.c.withdrawn_at.is_(None)]
+        case "withdrawn":
+            return [ratings.c.withdrawn_at.is_not(None)]
+        case "all":
+            return []
+
+
+def _equal(**wanted: Any) -> list[ColumnElement[bool]]:
+    return [ratings.c[name] == value for name, value in wanted.items() if value is not None]
+
+
+def _rating(row: RowMapping) -> StoredRating:
+    return StoredRating(**row)

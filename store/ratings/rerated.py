@@ -1,0 +1,135 @@
+"""What other versions of the methodology say of ratings: one row for each rating and version, kept beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from assay.model import Observation
+from assay.rating.methodology import Methodology
+from assay.rating.rerating import rerate
+from store.core.agency_schema import rerated
+from store.core.clock import read_clock
+from store.core.schema import ratings
+from store.jobs import observations
+from store.ratings.experiment_json import parse_method
+from store.ratings.ratings import StoredRating, find
+
+ROWS_A_READ = 500
+
+
+@dataclass(frozen=True)
+class Rerated:
+    """A rating's letter under another version. `document` is whole; `created_at` is in ms since 1970."""
+
+    rating_id: str
+    methodology_version: str
+    letter: str | None
+    declared: bool
+    document: dict[str, Any]
+    created_at: int
+
+
+def recompute(rating: StoredRating, record: Iterable[Observation], methodology: Methodology) -> dict[str, Any]:
+    """Rate the kept evidence of a rating under a version, without a call. It computes for seconds.
+
+    Parameters
+    ----------
+    rating : StoredRating
+        The rating.
+    record : iterable of Observation
+        Its `evidence`.
+    methodology : Methodology
+        The version.
+
+    Raises
+    ------
+    SpecificationError
+        If the version does not know the method.
+    RecordError
+        If the evidence is incomplete, or not what the rating sealed.
+    """
+    method = parse_method(rating.document["experiment"])
+    return rerate(rating.document, method, record, methodology)
+
+
+def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
+    """Read every observation of a job, some rows at a time."""
+    after = 0
+    while rows := observations.page(c, job_id, after, ROWS_A_READ):
+        yield from (kept.observation for kept in rows)
+        after = rows[-1].seq
+
+
+def keep(c: Connection, rating_id: str, document: dict[str, Any]) -> Rerated:
+    """Keep what a version says of a rating; what it said before is replaced, for the evidence is the same."""
+    made = Rerated(
+        rating_id=rating_id,
+        methodology_version=document["methodology"]["version"],
+        letter=document["letter"],
+        declared=document["declared"],
+        document=document,
+        created_at=read_clock(c),
+    )
+    new = sqlite.insert(rerated) if c.dialect.name == "sqlite" else postgresql.insert(rerated)
+    replacing = new.values(vars(made)).on_conflict_do_update(
+        index_elements=[rerated.c.rating_id, rerated.c.methodology_version],
+        set_={name: new.excluded[name] for name in ("letter", "declared", "document", "created_at")},
+    )
+    c.execute(replacing)
+    return made
+
+
+def any_rating(c: Connection, rating_id: str) -> StoredRating | None:
+    """Read a rating, whoever's it is: for the operator's command line only."""
+    tenant = c.execute(select(ratings.c.tenant).where(ratings.c.id == rating_id)).scalar_one_or_none()
+    return None if tenant is None else find(c, rating_id, tenant)
+
+
+def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
+    """Read what other versions say of a rating, in the order in which they were computed."""
+    query = select(rerated).where(rerated.c.rating_id == rating_id)
+    query = query.order_by(rerated.c.created_at, rerated.c.methodology_version)
+    return [Rerated(**row) for row in c.execute(query).mappings()]
+
+
+def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:
+    """Read what a version says of several ratings in one query; those it says nothing of are left out."""
+    if not rating_ids:
+        return {}
+    query = select(rerated.c.rating_id, rerated.c.letter).where(
+        rerated.c.methodology_version == version, rerated.c.rating_id.in_(rating_ids)
+    )
+    return {row.rating_id: row.letter for row in c.execute(query)}
+
+
+def lacking(c: Connection, version: str, methods: Collection[str], *, after: str = "", limit: int) -> list[str]:
+    """List ratings, everyone's, that were not made under a version nor rated by it since.
+
+    Parameters
+    ----------
+    c : Connection
+        Where to read.
+    version : str
+        The version.
+    methods : collection of str
+        Those it knows; ratings by others are left out.
+    after : str
+        The last id of the page before; ids sort by age.
+    limit : int
+        Most ids to return.
+    """
+    known = and_(rerated.c.rating_id == ratings.c.id, rerated.c.methodology_version == version)
+    query = (
+        select(ratings.c.id)
+        .outerjoin(rerated, known)
+        .where(ratings.c.id > after, ratings.c.methodology_version != version, rerated.c.rating_id.is_(None))
+        .where(ratings.c.method.in_(sorted(methods)))
+        .order_by(ratings.c.id)
+        .limit(limit)
+    )
+    return list(c.execute(query).scalars())

@@ -1,0 +1,1 @@
+"""API keys, sealed secrets, signing keys, and key rotation."""

@@ -1,0 +1,147 @@
+"""API keys: shown once, kept as a digest, recognised before the database is asked.
+
+A key reads ``assay_<short>_<secret><crc>``: eight characters it is found and shown by, 256 random
+bits in 43 characters (base64url), and a CRC-32 in eight hexadecimal digits, so that a mistyped key
+is refused without a query and scanners can tell a leaked key from other text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from secrets import choice, token_urlsafe
+
+from sqlalchemy import Connection, RowMapping, insert, select, update
+
+from store.core.clock import now_ms
+from store.core.ids import ALPHABET, new_id
+from store.core.keyset import page_of
+from store.core.schema import api_keys
+
+SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin")
+"""What a key can allow."""
+
+FORM = re.compile(r"(assay_([0-9a-z]{8})_[0-9A-Za-z_-]{43})([0-9a-f]{8})")
+SHORT_CHARACTERS = 8
+SECRET_BYTES = 32
+USE_NOTED_MS = 60_000
+"""How old a noted use must be before the next one is worth a write."""
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key without its secret. Times are milliseconds since 1970.
+
+    Attributes
+    ----------
+    id, tenant, name : str
+        Its row, whose it is, and what its owner calls it.
+    short : str
+        The eight characters it is shown by.
+    scopes : tuple of str
+        Of `SCOPES`.
+    created_at, expires_at, revoked_at, last_used_at : int or None
+        `last_used_at` is exact to a minute.
+    """
+
+    id: str
+    tenant: str
+    name: str
+    short: str
+    scopes: tuple[str, ...]
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+    last_used_at: int | None
+
+
+def create(
+    c: Connection, tenant: str, scopes: Sequence[str], name: str, expires_at: int | None = None
+) -> tuple[ApiKey, str]:
+    """Make a key.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    tenant, name : str
+        Whose it is, and what its owner calls it.
+    scopes : sequence of str
+        What it may do.
+    expires_at : int, optional
+        Milliseconds since 1970.
+
+    Returns
+    -------
+    ApiKey, str
+        The key, and its plain text, which exists nowhere else.
+    """
+    short = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
+    begin = f"assay_{short}_{token_urlsafe(SECRET_BYTES)}"
+    plain = begin + _crc(begin)
+    values = {
+        "id": new_id("key"),
+        "tenant": tenant,
+        "name": name,
+        "short": short,
+        "digest": _digest(plain),
+        "scopes": list(scopes),
+        "created_at": now_ms(),
+        "expires_at": expires_at,
+    }
+    row = c.execute(insert(api_keys).values(values).returning(api_keys)).mappings().one()
+    return _key(row), plain
+
+
+def verify(c: Connection, plain: str) -> ApiKey | None:
+    """Recognise a key that is presented; ``None`` if it is garbled, unknown, revoked or expired.
+
+    Its use is noted at most once a minute, also on a connection from `read`.
+    """
+    match = FORM.fullmatch(plain)
+    if match is None or not hmac.compare_digest(_crc(match[1]), match[3]):
+        return None
+    found = select(api_keys, now_ms().label("now")).where(api_keys.c.short == match[2])
+    row = c.execute(found).mappings().one_or_none()
+    if row is None or not hmac.compare_digest(bytes(row["digest"]), _digest(plain)):
+        return None
+    if row["revoked_at"] is not None or (row["expires_at"] is not None and row["expires_at"] <= row["now"]):
+        return None
+    if row["last_used_at"] is None or row["last_used_at"] <= row["now"] - USE_NOTED_MS:
+        c.execute(update(api_keys).where(api_keys.c.id == row["id"]).values(last_used_at=now_ms()))
+    return _key(row)
+
+
+def revoke(c: Connection, key_id: str, tenant: str) -> bool:
+    """End a tenant's key now; false where the tenant has no such key in force."""
+    ended = update(api_keys).where(
+        api_keys.c.id == key_id, api_keys.c.tenant == tenant, api_keys.c.revoked_at.is_(None)
+    )
+    return c.execute(ended.values(revoked_at=now_ms())).rowcount > 0
+
+
+def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int = 100) -> list[ApiKey]:
+    """Read a tenant's keys (``None``: everyone's), newest first, the revoked ones too."""
+    query = select(api_keys)
+    if tenant is not None:
+        query = query.where(api_keys.c.tenant == tenant)
+    query = page_of(query, api_keys.c.created_at, api_keys.c.id, before, limit)
+    return [_key(row) for row in c.execute(query).mappings()]
+
+
+def _crc(begin: str) -> str:
+    return f"{zlib.crc32(begin.encode('ascii')):08x}"
+
+
+def _digest(plain: str) -> bytes:
+    # 256 random bits need no slow hash: there is nothing to guess
+    return hashlib.sha256(plain.encode("ascii")).digest()
+
+
+def _key(row: RowMapping) -> ApiKey:
+    shown = ("id", "tenant", "name", "short", "created_at", "expires_at", "revoked_at", "last_used_at")
+    return ApiKey(scopes=tuple(row["scopes"]), **{name: row[name] for name in shown})

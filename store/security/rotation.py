@@ -1,0 +1,111 @@
+"""Moves stored secrets to the present key, a few rows at a time, while everything runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func, or_, select, update
+
+from store.core.agency_schema import signing_keys, webhooks
+from store.core.clock import now_ms
+from store.core.errors import SecretLost, SecretMoved
+from store.core.schema import jobs, targets
+from store.jobs.job import UNFINISHED
+from store.security.secrets import SealedSecret, Vault
+from store.security.signing import TENANT as AGENCY
+
+FIELD = "secret"
+PARTS = ("ciphertext", "nonce", "key_id")
+BATCH = 200
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A table that holds secrets, the rows that may still need theirs, and what the columns' names begin with."""
+
+    table: Table
+    needed: ColumnElement[bool]
+    prefix: str = "secret"
+
+    def column(self, name: str) -> ColumnElement[Any]:
+        """Give the column ``ciphertext``, ``nonce`` or ``key_id``."""
+        return self.table.c[f"{self.prefix}_{name}"]
+
+
+HOLDERS: tuple[Holder, ...] = (
+    Holder(targets, targets.c.removed_at.is_(None)),
+    Holder(jobs, jobs.c.status.in_(UNFINISHED)),
+    Holder(signing_keys, signing_keys.c.retired_at.is_(None)),
+    Holder(webhooks, webhooks.c.removed_at.is_(None)),
+    Holder(webhooks, and_(webhooks.c.removed_at.is_(None), webhooks.c.previous_until > now_ms()), "previous"),
+)
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """What one batch did: secrets resealed, and rows whose secret no key opens."""
+
+    resealed: int
+    lost: tuple[str, ...]
+    last_id: str | None
+
+
+def count_old(c: Connection, vault: Vault) -> int:
+    """Count the secrets that are needed and not sealed with the present key."""
+    counts = [
+        select(func.count()).select_from(holder.table).where(_old(holder, vault)).scalar_subquery()
+        for holder in HOLDERS
+    ]
+    return sum(c.execute(select(*counts)).one())
+
+
+def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -> Rotated:
+    """Reseal the next `BATCH` secrets of a table with the present key.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    vault : Vault
+        Opens with any of its keys, seals with the present one.
+    holder : int
+        Place in `HOLDERS`.
+    after : str, optional
+        Id of the last row of the batch before.
+
+    Returns
+    -------
+    Rotated
+        With ``last_id`` None where nothing is left.
+    """
+    held = HOLDERS[holder]
+    table = held.table
+    query = select(table).where(_old(held, vault)).order_by(table.c.id).limit(BATCH).with_for_update()
+    if after is not None:
+        query = query.where(table.c.id > after)
+    rows, lost = c.execute(query).mappings().all(), []
+    for row in rows:
+        sealed, place = _sealed(held, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"], "field": FIELD}
+        try:
+            fresh = vault.seal(vault.open(sealed, **place), **place)
+        except (SecretLost, SecretMoved):
+            lost.append(row["id"])
+            continue
+        c.execute(update(table).where(table.c.id == row["id"]).values(_columns(held, fresh)))
+    return Rotated(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
+
+
+def _old(held: Holder, vault: Vault) -> ColumnElement[bool]:
+    key_id = held.column("key_id")
+    return and_(held.column("ciphertext").is_not(None), or_(key_id.is_(None), key_id != vault.key_id), held.needed)
+
+
+def _sealed(held: Holder, row: RowMapping) -> SealedSecret:
+    cipher, nonce, key_id = (row[held.column(name)] for name in PARTS)
+    return SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
+
+
+def _columns(held: Holder, sealed: SealedSecret) -> dict[str, Any]:
+    """Spread a sealed secret over the columns that change; its last characters are the same ones."""
+    return {f"{held.prefix}_{name}": getattr(sealed, name) for name in PARTS}

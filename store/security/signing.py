@@ -1,0 +1,164 @@
+"""The agency's signing keys: Ed25519, made on first use, sealed at rest, retired but never removed.
+
+Anyone may sign with the present key through `current`; whoever checks a signature needs `every` key
+there ever was, because what a retired key signed still holds.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
+
+from assay.evidence.jwks import decode, encode, jwk, thumbprint
+from store.core.agency_schema import signing_keys
+from store.core.clock import iso, now_ms
+from store.core.errors import SecretLost
+from store.security.secrets import Vault, sealed_columns, sealed_from
+
+TENANT = ""
+"""Signing keys are the agency's own; in the vault's bindings this stands for no tenant."""
+
+FIELD = "secret"
+
+LOCK = 0x5369676E
+"""Postgres' advisory lock under which keys are made, so that two processes do not both make the first."""
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """A key to check signatures with.
+
+    Attributes
+    ----------
+    id : str
+        Thumbprint of the key (RFC 7638).
+    public_key : bytes
+        32 bytes, Ed25519.
+    created_at, retired_at : int or None
+        Milliseconds since 1970; a key that is not retired is the one that signs.
+    """
+
+    id: str
+    public_key: bytes
+    created_at: int
+    retired_at: int | None
+
+    def as_jwk(self) -> dict[str, str]:
+        """Write it as a JSON Web Key, with when it was made and retired."""
+        retired = {} if self.retired_at is None else {"retired_at": iso(self.retired_at)}
+        return jwk(self.public_key, created_at=iso(self.created_at), **retired)
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """The key that signs now. It cannot be printed, and leaves this process only sealed."""
+
+    id: str
+    public_key: bytes
+    _private: Ed25519PrivateKey = field(repr=False, compare=False)
+
+    def sign(self, message: bytes) -> bytes:
+        """Sign a message: 64 bytes, the same for the same message (RFC 8032)."""
+        return self._private.sign(message)
+
+
+def current(c: Connection, vault: Vault) -> SigningKey:
+    """Give the key that signs; make it where there is none.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    vault : Vault
+        Opens the key.
+
+    Raises
+    ------
+    SecretLost
+        If the key was sealed with a key that is not configured.
+    SecretMoved
+        If its row was altered.
+    """
+    row = _present(c)
+    if row is None:
+        _lock(c)
+        row = _present(c)  # another process may have made it while we waited
+    return _make(c, vault) if row is None else _opened(row, vault)
+
+
+def find(c: Connection, vault: Vault) -> SigningKey | None:
+    """Give the key that signs, if there is one; for a connection that only reads."""
+    row = _present(c)
+    return None if row is None else _opened(row, vault)
+
+
+def rotate(c: Connection, vault: Vault) -> SigningKey:
+    """Retire the key that signs and make another; what was signed stays signed.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    vault : Vault
+        Seals the new key. The old one need not open: a lost key can be replaced.
+    """
+    _lock(c)
+    c.execute(update(signing_keys).where(signing_keys.c.retired_at.is_(None)).values(retired_at=now_ms()))
+    return _make(c, vault)
+
+
+def every(c: Connection) -> list[PublicKey]:
+    """Read all keys there ever were, newest first."""
+    shown = ("id", "public_key", "created_at", "retired_at")
+    query = select(*(signing_keys.c[name] for name in shown))
+    query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
+    return [_public(row) for row in c.execute(query).mappings()]
+
+
+def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether the owner of a key of 32 bytes signed this message."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _lock(c: Connection) -> None:
+    if c.dialect.name == "postgresql":  # in SQLite a writing transaction is alone from its beginning
+        c.execute(select(func.pg_advisory_xact_lock(LOCK)))
+
+
+def _present(c: Connection) -> RowMapping | None:
+    newest = signing_keys.c.created_at.desc(), signing_keys.c.id.desc()
+    query = select(signing_keys).where(signing_keys.c.retired_at.is_(None)).order_by(*newest).limit(1)
+    return c.execute(query).mappings().one_or_none()
+
+
+def _make(c: Connection, vault: Vault) -> SigningKey:
+    private = Ed25519PrivateKey.generate()
+    public_key = private.public_key().public_bytes_raw()
+    key_id = thumbprint(public_key)
+    # a private JSON Web Key, sorted: its last characters, which are kept in plain sight, are public ones
+    written = {"crv": "Ed25519", "d": encode(private.private_bytes_raw()), "kty": "OKP", "x": encode(public_key)}
+    sealed = vault.seal(json.dumps(written), tenant=TENANT, target=key_id, field=FIELD)
+    row = {"id": key_id, "public_key": public_key, "created_at": now_ms(), "retired_at": None}
+    c.execute(insert(signing_keys).values(row | sealed_columns(sealed)))
+    return SigningKey(key_id, public_key, private)
+
+
+def _opened(row: RowMapping, vault: Vault) -> SigningKey:
+    sealed = sealed_from(row)
+    if sealed is None:
+        raise SecretLost(str(row["secret_key_id"]))
+    written = json.loads(vault.open(sealed, tenant=TENANT, target=row["id"], field=FIELD))
+    private = Ed25519PrivateKey.from_private_bytes(decode(written["d"]))
+    return SigningKey(row["id"], bytes(row["public_key"]), private)
+
+
+def _public(row: RowMapping) -> PublicKey:
+    return PublicKey(row["id"], bytes(row["public_key"]), row["created_at"], row["retired_at"])

@@ -1,0 +1,1 @@
+"""Suites and schedules: several ratings asked for together, and again and again."""

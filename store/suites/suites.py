@@ -1,0 +1,289 @@
+"""Suites: several ratings of one target that were asked for together, and how far each has come.
+
+A cell is an ordinary job, its own or one that was running already. A suite has no state of its own:
+it has ended when the last of its jobs has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, insert, select
+
+from store.core.agency_schema import suite_cells, suites
+from store.core.clock import now_ms
+from store.core.ids import new_id
+from store.core.keyset import page_of
+from store.core.schema import jobs, ratings
+from store.jobs.job import UNFINISHED
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one cell of a suite asks.
+
+    `label` tells cells of one method and attribute apart: a language; empty is the method's own choice.
+    """
+
+    method: str
+    attribute: str
+    label: str
+
+
+@dataclass(frozen=True)
+class NewSuite:
+    """A suite to be written down.
+
+    Attributes
+    ----------
+    tenant : str
+        Who asks.
+    target : dict
+        Descriptor, never with the secret.
+    request : dict
+        ``asked`` (the request as it was sent, without a secret), ``omitted`` (combinations that make no
+        sense, each with its reason) and ``joined`` (jobs that were there before).
+    callback_url : str or None
+        Where the requester wants to be told of each job's end.
+    visibility : str
+        Of the ratings.
+    cells : sequence of (Cell, str)
+        Each with the id of its job.
+    id : str
+        Made here unless given.
+    """
+
+    tenant: str
+    target: Mapping[str, Any]
+    request: Mapping[str, Any]
+    callback_url: str | None
+    visibility: str
+    cells: Sequence[tuple[Cell, str]]
+    id: str = field(default_factory=lambda: new_id("sui"))
+
+
+@dataclass(frozen=True)
+class StoredSuite:
+    """A suite's row. `created_at` is in milliseconds since 1970."""
+
+    id: str
+    tenant: str
+    target: dict[str, Any]
+    request: dict[str, Any]
+    callback_url: str | None
+    visibility: str
+    created_at: int
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """A cell with its job and, once there is one, its rating's face. Times are milliseconds since 1970."""
+
+    suite_id: str
+    cell: Cell
+    job_id: str
+    status: str
+    asked: int
+    expected: int
+    version: int
+    error: dict[str, Any] | None
+    finished_at: int | None
+    rating_id: str | None
+    letter: str | None
+    declared: bool | None
+    rated_at: int | None
+    expires_at: int | None
+    withdrawn_at: int | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether its job has ended, well or badly."""
+        return self.status not in UNFINISHED
+
+
+@dataclass(frozen=True)
+class SuiteProgress:
+    """How far a suite has come: `cells` by status, questions `asked` of those `expected`, and its end if it is over."""
+
+    by_status: Mapping[str, int]
+    asked: int
+    expected: int
+    last_end: int | None
+
+    @property
+    def ended_at(self) -> int | None:
+        """When its last job ended, in milliseconds since 1970; ``None`` while one has not."""
+        return None if any(self.by_status.get(status) for status in UNFINISHED) else self.last_end
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a request: its newest fresh rating, and a job of it that has not ended."""
+
+    rating_id: str | None = None
+    rating_visibility: str | None = None
+    twin_id: str | None = None
+    twin_visibility: str | None = None
+    twin_callback_url: str | None = None
+
+
+def add(c: Connection, new: NewSuite) -> StoredSuite:
+    """Write a suite down; its jobs are there already."""
+    values = {
+        "id": new.id,
+        "tenant": new.tenant,
+        "target_url": new.target.get("base_url"),
+        "target": dict(new.target),
+        "request": dict(new.request),
+        "callback_url": new.callback_url,
+        "visibility": new.visibility,
+        "created_at": now_ms(),
+    }
+    row = c.execute(insert(suites).values(values).returning(suites)).mappings().one()
+    rows = [
+        {"suite_id": new.id, "place": place, **vars(cell), "job_id": job} for place, (cell, job) in enumerate(new.cells)
+    ]
+    c.execute(insert(suite_cells), rows)
+    return _suite(row)
+
+
+def find(c: Connection, suite_id: str, tenant: str) -> StoredSuite | None:
+    """Read a tenant's suite."""
+    query = select(suites).where(suites.c.id == suite_id, suites.c.tenant == tenant)
+    row = c.execute(query).mappings().one_or_none()
+    return None if row is None else _suite(row)
+
+
+def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSuite]:
+    """Read a tenant's suites, newest first, after ``before = (created_at, id)`` of the page before."""
+    query = select(suites).where(suites.c.tenant == tenant)
+    query = page_of(query, suites.c.created_at, suites.c.id, before, limit)
+    return [_suite(row) for row in c.execute(query).mappings()]
+
+
+def cells(c: Connection, suite_id: str) -> list[StoredCell]:
+    """Read a suite's cells with their jobs and ratings, in the order they were asked for, in one query."""
+    query = (
+        select(
+            suite_cells.c.suite_id,
+            suite_cells.c.method,
+            suite_cells.c.attribute,
+            suite_cells.c.label,
+            suite_cells.c.job_id,
+            jobs.c.status,
+            jobs.c.asked,
+            jobs.c.expected,
+            jobs.c.version,
+            jobs.c.error,
+            jobs.c.finished_at,
+            jobs.c.rating_id,
+            ratings.c.letter,
+            ratings.c.declared,
+            ratings.c.created_at.label("rated_at"),
+            ratings.c.expires_at,
+            ratings.c.withdrawn_at,
+        )
+        .join(jobs, jobs.c.id == suite_cells.c.job_id)
+        .outerjoin(ratings, ratings.c.id == jobs.c.rating_id)
+        .where(suite_cells.c.suite_id == suite_id)
+        .order_by(suite_cells.c.place)
+    )
+    return [_cell(row) for row in c.execute(query).mappings()]
+
+
+def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgress]:
+    """Count how far several suites have come, in one query."""
+    if not suite_ids:
+        return {}
+    query = (
+        select(
+            suite_cells.c.suite_id,
+            jobs.c.status,
+            func.count().label("cells"),
+            func.sum(jobs.c.asked).label("asked"),
+            func.sum(jobs.c.expected).label("expected"),
+            func.max(jobs.c.finished_at).label("last_end"),
+        )
+        .join(jobs, jobs.c.id == suite_cells.c.job_id)
+        .where(suite_cells.c.suite_id.in_(suite_ids))
+        .group_by(suite_cells.c.suite_id, jobs.c.status)
+    )
+    found: dict[str, list[Any]] = {}
+    for row in c.execute(query):
+        found.setdefault(row.suite_id, []).append(row)
+    return {
+        suite_id: SuiteProgress(
+            {row.status: row.cells for row in rows},
+            sum(int(row.asked) for row in rows),
+            sum(int(row.expected) for row in rows),
+            max((row.last_end for row in rows if row.last_end is not None), default=None),
+        )
+        for suite_id, rows in found.items()
+    }
+
+
+def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
+    """Count how far a suite has come from its cells."""
+    by_status: dict[str, int] = {}
+    for one in cells:
+        by_status[one.status] = by_status.get(one.status, 0) + 1
+    ends = [one.finished_at for one in cells if one.finished_at is not None]
+    return SuiteProgress(
+        by_status, sum(one.asked for one in cells), sum(one.expected for one in cells), max(ends, default=None)
+    )
+
+
+def documents(c: Connection, rating_ids: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Read several rating documents in one query; the caller has found the ratings among its own jobs."""
+    if not rating_ids:
+        return {}
+    query = select(ratings.c.id, ratings.c.document).where(ratings.c.id.in_(rating_ids))
+    return {row.id: row.document for row in c.execute(query)}
+
+
+def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, Known]:
+    """Read what is known of several requests, in two queries.
+
+    Parameters
+    ----------
+    c : Connection
+        Where to read.
+    tenant : str
+        Who asks.
+    digests : collection of str
+        Digests of the requests.
+    max_age_s : int
+        How old a rating may be to answer one of them; 0: none does.
+    """
+    found: dict[str, dict[str, Any]] = {digest: {} for digest in digests}
+    if max_age_s > 0:
+        fresh = (
+            select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)
+            .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
+            .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
+            .order_by(ratings.c.created_at, ratings.c.id)  # the newest is read last, and stays
+        )
+        for rating in c.execute(fresh):
+            found[rating.request_digest] |= {"rating_id": rating.id, "rating_visibility": rating.visibility}
+    running = (
+        select(jobs.c.request_digest, jobs.c.id, jobs.c.visibility, jobs.c.callback_url)
+        .where(jobs.c.tenant == tenant, jobs.c.request_digest.in_(digests))
+        .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
+        .order_by(jobs.c.created_at, jobs.c.id)
+    )
+    for job in c.execute(running):
+        twin = {"twin_id": job.id, "twin_visibility": job.visibility, "twin_callback_url": job.callback_url}
+        found[job.request_digest] |= twin
+    return {digest: Known(**facts) for digest, facts in found.items()}
+
+
+def _suite(row: RowMapping) -> StoredSuite:
+    return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
+
+
+def _cell(row: RowMapping) -> StoredCell:
+    facts = dict(row)
+    cell = Cell(facts.pop("method"), facts.pop("attribute"), facts.pop("label"))
+    return StoredCell(cell=cell, **facts)

@@ -1,0 +1,1 @@
+"""Saved targets and the hosts that a tenant has proved to own."""

@@ -1,0 +1,1 @@
+"""Webhook endpoints, the outbox, and deliveries."""

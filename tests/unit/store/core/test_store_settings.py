@@ -1,0 +1,87 @@
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from store.core.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch):
+    import os
+
+    for name in [name for name in os.environ if name.startswith("ASSAY_")]:
+        monkeypatch.delenv(name)
+
+
+def test_unset_settings_suit_one_machine():
+    settings = Settings()
+    assert settings.resolved_database_url == f"sqlite:///{Path.home()}/.assay/assay.db"
+    assert (settings.broker_url, settings.keys_required, settings.egress_networks) == (None, False, ())
+
+
+def test_settings_are_read_from_the_environment(monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA_DIR", "/var/lib/assay")
+    monkeypatch.setenv("ASSAY_EGRESS_ALLOW", "127.0.0.0/8, fd00::/8,")
+    monkeypatch.setenv("ASSAY_LOG_LEVEL", "DEBUG")
+    settings = Settings()
+    assert settings.resolved_database_url == "sqlite:////var/lib/assay/assay.db"
+    assert settings.egress_networks == (ip_network("127.0.0.0/8"), ip_network("fd00::/8"))
+    assert settings.log_level == "debug"
+
+
+def test_an_empty_variable_is_one_that_is_not_set(monkeypatch):
+    for name in ("SECRET_KEY", "DATABASE_URL", "BROKER_URL", "PUBLIC_URL"):
+        monkeypatch.setenv(f"ASSAY_{name}", "")
+    settings = Settings()
+    assert (settings.secret_key, settings.database_url, settings.broker_url, settings.public_url) == (None,) * 4
+
+
+def test_what_is_said_in_code_comes_before_the_environment(monkeypatch):
+    monkeypatch.setenv("ASSAY_DATABASE_URL", "postgresql://elsewhere/assay")
+    assert Settings(database_url="sqlite:////here.db").resolved_database_url == "sqlite:////here.db"
+
+
+@pytest.mark.parametrize(
+    ("said", "required"),
+    [
+        ({}, False),
+        ({"host": "::1"}, False),
+        ({"host": "localhost"}, False),
+        ({"host": "0.0.0.0"}, True),
+        ({"host": "assay.example"}, True),
+        ({"broker_url": "redis://queue"}, True),
+        ({"auth": "keys"}, True),
+        ({"auth": "none", "host": "0.0.0.0"}, False),
+    ],
+)
+def test_keys_are_required_as_soon_as_others_can_reach_the_service(said, required):
+    assert Settings(**said).keys_required is required
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"egress_allow": "127.0.0.0/8,local"},
+        {"port": 70_000},
+        {"auth": "maybe"},
+        {"secret_key": "guessable"},
+        {"lease_s": 10, "heartbeat_s": 6},
+        {"ledger_replies": 0},
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(said):
+    with pytest.raises(ValidationError):
+        Settings(**said)
+
+
+def test_secrets_are_not_shown_not_even_when_refused():
+    assert "sixteen" not in repr(Settings(secret_key="sixteen or more characters"))
+    with pytest.raises(ValidationError) as refused:
+        Settings(secret_key="guessable")
+    assert "guessable" not in str(refused.value)
+
+
+def test_every_setting_says_what_it_is_for():
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []

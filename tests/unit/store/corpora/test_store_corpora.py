@@ -1,0 +1,256 @@
+"""Corpora: who may read them, what is in them, and that the same sentence is kept once."""
+
+from __future__ import annotations
+
+import pytest
+
+from store.core.errors import CorpusFull, ItemTaken
+from store.corpora import corpora, images
+from store.corpora import items as corpus_items
+from store.corpora.corpora import NewCorpus, Rules
+from store.corpora.items import NewItem, normalised, text_digest
+from store.formats.image import ImageFacts
+
+RULES = Rules("professions", 2, "sha256:" + "1" * 64, {"attribute": "gender"})
+
+
+@pytest.fixture
+def corpus(database):
+    """Keep a corpus; say what is special about it."""
+
+    def make(tenant="acme", **special):
+        plain = {"name": "Ward", "kind": "sentences", "language": "en", "attribute": "gender"}
+        with database.write() as c:
+            return corpora.add(c, NewCorpus(tenant, **{**plain, **special}))
+
+    return make
+
+
+def sentence(text="The nurse said she was late.", **special):
+    return NewItem(text, **{"group_term": "she", "attribute_term": "nurse", **special})
+
+
+def added(database, one, *items, tenant="acme"):
+    with database.write() as c:
+        return corpus_items.add(c, one.id, tenant, items)
+
+
+def texts(database, one):
+    with database.read() as c:
+        return [item.text for item in corpus_items.every(c, one.id)]
+
+
+def test_a_corpus_is_read_back_as_it_was_kept(database, corpus):
+    made = corpus(rules=RULES, licence="CC-BY-4.0", citation="Ours", description="Ward talk", visibility="shared")
+    with database.read() as c:
+        assert corpora.find(c, made.id, "acme") == made
+    assert (made.rules, made.version, made.reference) == (RULES, 1, f"{made.id}@1")
+
+
+def test_a_private_corpus_is_its_tenants_alone_and_a_shared_one_is_everyones_to_read(database, corpus):
+    private, shared = corpus(), corpus(visibility="shared")
+    with database.write() as c:
+        assert corpora.find(c, private.id, "other") is None
+        assert corpora.find(c, shared.id, "other") == shared
+        assert [one.id for one in corpora.page(c, "other", limit=9)] == [shared.id]
+        assert {one.id for one in corpora.page(c, "acme", limit=9)} == {private.id, shared.id}
+        for one in (private, shared):
+            assert corpora.change(c, one.id, "other", {"name": "Mine"}) is None
+            assert not corpora.remove(c, one.id, "other")
+            assert corpus_items.add(c, one.id, "other", [sentence()]) is None
+
+
+@pytest.mark.parametrize("named", ["professions", "professions@2", RULES.digest])
+def test_shared_corpora_are_found_by_their_specification(database, corpus, named):
+    fitting = corpus(rules=RULES, visibility="shared")
+    corpus(rules=Rules("others", 1, "sha256:" + "2" * 64, {}), visibility="shared")
+    corpus(visibility="shared")
+    with database.read() as c:
+        assert [one.id for one in corpora.page(c, "other", specification=named, limit=9)] == [fitting.id]
+        assert corpora.page(c, "other", specification="professions@3", limit=9) == []
+        assert corpora.page(c, "other", specification=named, attribute="age", limit=9) == []
+
+
+def test_pages_of_corpora_neither_skip_nor_repeat(database, corpus):
+    made = {corpus().id for _ in range(5)}
+    seen, before = [], None
+    with database.read() as c:
+        while rows := corpora.page(c, "acme", before=before, limit=2):
+            seen += [row.id for row in rows]
+            before = (rows[-1].created_at, rows[-1].id)
+    assert (len(seen), set(seen)) == (5, made)
+
+
+def test_what_is_told_of_a_corpus_changes_and_its_rules_do_not(database, corpus):
+    made = corpus(rules=RULES)
+    with database.write() as c:
+        changed = corpora.change(c, made.id, "acme", {"name": "Ward 2", "visibility": "shared"})
+        with pytest.raises(ValueError, match="attribute of a corpus cannot be changed"):
+            corpora.change(c, made.id, "acme", {"attribute": "age"})
+    assert (changed.name, changed.visibility, changed.version, changed.rules) == ("Ward 2", "shared", 2, RULES)
+
+
+def test_a_corpus_is_changed_only_in_the_version_that_is_asked_for(database, corpus):
+    made = corpus()
+    with database.write() as c:
+        assert corpora.change(c, made.id, "acme", {"name": "Late"}, 2) is None
+        assert corpora.change(c, made.id, "acme", {"name": "In time"}, 1).version == 2
+
+
+def test_a_removed_corpus_is_gone_for_everyone(database, corpus):
+    made = corpus(visibility="shared")
+    with database.write() as c:
+        assert corpora.remove(c, made.id, "acme")
+        assert not corpora.remove(c, made.id, "acme")
+        assert corpora.find(c, made.id, "acme") is corpora.find(c, made.id, "other") is None
+        assert corpus_items.add(c, made.id, "acme", [sentence()]) is None
+
+
+# ---------------------------------------------------------------------------- items
+@pytest.mark.parametrize(
+    "same",
+    [
+        "The nurse said she was late.",
+        "  the  nurse said SHE was late. ",
+        "The nurse\u00a0said she was late.",
+        "The nurse said she was late\uff0e",
+    ],
+)
+def test_the_same_normalised_sentence_is_kept_once_and_answered_with_what_was_there(database, corpus, same):
+    one = corpus()
+    first = added(database, one, sentence(provenance={"by": "first"}))
+    second = added(database, one, sentence(same, source="written", provenance={"by": "second"}))
+    assert second.added == frozenset()
+    assert second.items == first.items
+    assert second.corpus.version == first.corpus.version == 2
+
+
+def test_quotation_marks_are_one_kind():
+    assert text_digest("\u201cShe\u2019s late\u201d") == text_digest('"she\'s late"')
+    assert normalised("A \t B\n") == "a b"
+
+
+def test_items_come_back_in_the_order_they_were_given_with_repetitions(database, corpus):
+    one = corpus()
+    kept = added(database, one, sentence("One."), sentence("Two."), sentence("ONE."))
+    assert [item.text for item in kept.items] == ["One.", "Two.", "One."]
+    assert (len(kept.added), [item.seq for item in kept.items]) == (2, [1, 2, 1])
+    with database.read() as c:
+        assert corpora.sizes(c, [one.id, "crp_none"]) == {one.id: 2, "crp_none": 0}
+        assert [item.text for item in corpus_items.page(c, one.id, 1, 5)] == ["Two."]
+
+
+def test_more_items_than_one_query_takes_are_kept(database, corpus):
+    one = corpus()
+    kept = added(database, one, *(sentence(f"Sentence {number}.") for number in range(1200)))
+    assert len(kept.added) == 1200
+    assert added(database, one, *(sentence(f"Sentence {number}.") for number in range(1200))).added == frozenset()
+    assert texts(database, one)[-1] == "Sentence 1199."
+
+
+def test_a_full_corpus_takes_nothing_more(database, corpus, monkeypatch):
+    monkeypatch.setattr(corpus_items, "MOST_ITEMS", 2)
+    one = corpus()
+    added(database, one, sentence("One."))
+    with pytest.raises(CorpusFull, match="more than 2 items"):
+        added(database, one, sentence("Two."), sentence("Three."))
+    assert texts(database, one) == ["One."]
+    assert len(added(database, one, sentence("One."), sentence("Two.")).added) == 1
+
+
+def test_an_edited_sentence_keeps_its_provenance_and_remembers_what_it_was(database, corpus):
+    one = corpus()
+    (item,) = added(database, one, sentence(source="written", provenance={"model": "demo"})).items
+    with database.write() as c:
+        edited = corpus_items.edit(c, one.id, "acme", item.id, sentence("The nurse knew she was late."))
+        again = corpus_items.edit(c, one.id, "acme", item.id, sentence("The nurse thought she was late."))
+        same = corpus_items.edit(c, one.id, "acme", item.id, sentence("The nurse thought she was late."))
+    assert (edited.id, edited.seq, edited.source) == (item.id, item.seq, "edited")
+    assert edited.provenance["model"] == "demo"
+    former = [(each["text"], each["source"]) for each in again.provenance["edited_from"]]
+    assert former == [(item.text, "written"), ("The nurse knew she was late.", "edited")]
+    assert same.provenance == again.provenance
+    with database.read() as c:
+        assert corpora.find(c, one.id, "acme").version == 5
+
+
+def test_a_sentence_edited_often_remembers_its_first_text_and_the_latest(database, corpus):
+    one = corpus()
+    (item,) = added(database, one, sentence("Text 0.")).items
+    with database.write() as c:
+        for number in range(1, 30):
+            last = corpus_items.edit(c, one.id, "acme", item.id, sentence(f"Text {number}."))
+    former = [each["text"] for each in last.provenance["edited_from"]]
+    assert len(former) == corpus_items.MOST_EDITS
+    assert (former[0], former[1], former[-1]) == ("Text 0.", "Text 10.", "Text 28.")
+
+
+def test_a_sentence_cannot_become_one_that_is_there(database, corpus):
+    one = corpus()
+    first, second = added(database, one, sentence("One."), sentence("Two.")).items
+    with pytest.raises(ItemTaken, match=first.id), database.write() as c:
+        corpus_items.edit(c, one.id, "acme", second.id, sentence("one."))
+    with database.write() as c:
+        assert corpus_items.remove(c, one.id, "acme", first.id)
+        assert corpus_items.edit(c, one.id, "acme", second.id, sentence("one.")).text == "one."
+
+
+def test_a_removed_item_is_gone_and_can_come_again(database, corpus):
+    one = corpus()
+    (item,) = added(database, one, sentence()).items
+    with database.write() as c:
+        assert not corpus_items.remove(c, one.id, "other", item.id)
+        assert corpus_items.remove(c, one.id, "acme", item.id)
+        assert not corpus_items.remove(c, one.id, "acme", item.id)
+        assert corpus_items.find(c, one.id, item.id) is None
+        assert corpus_items.edit(c, one.id, "acme", item.id, sentence("Else.")) is None
+    kept = added(database, one, sentence(provenance={"by": "another"}))
+    assert len(kept.added) == 1
+    assert kept.items[0].provenance == {"by": "another"}
+    assert texts(database, one) == [sentence().text]
+
+
+def test_sentences_of_other_corpora_with_the_same_rules_are_found_unless_they_are_private(database, corpus):
+    mine = corpus(rules=RULES)
+    for number, special in enumerate(
+        [
+            {"rules": RULES, "visibility": "shared", "tenant": "other"},
+            {"rules": RULES, "tenant": "other"},
+            {"rules": RULES},
+            {"visibility": "shared"},
+        ]
+    ):
+        one = corpus(**special)
+        added(database, one, sentence(f"Sentence {number}."), tenant=one.tenant)
+    added(database, mine, sentence("My own."))
+    with database.read() as c:
+        found = corpus_items.of_the_same_rules(c, "acme", RULES.digest, mine.id, 9)
+    assert [item.text for item in found] == ["Sentence 0.", "Sentence 2."]
+
+
+def test_a_picture_is_kept_once_by_its_image(database, corpus):
+    one = corpus(kind="images")
+    kept = added(database, one, NewItem(image="sha256:a", term="nurse"), NewItem(image="sha256:a", term="doctor"))
+    assert (len(kept.added), kept.items[0].term, kept.items[1].term) == (1, "nurse", "nurse")
+    with database.write() as c:
+        changed = corpus_items.edit(c, one.id, "acme", kept.items[0].id, NewItem(image="sha256:a", term="doctor"))
+    assert (changed.term, changed.source, changed.provenance) == ("doctor", "uploaded", {})
+
+
+def test_an_image_is_shown_to_those_who_may_read_its_corpus(database, corpus):
+    one, facts = corpus(kind="images"), ImageFacts("sha256:a", "image/png", 1, 1)
+    added(database, one, NewItem(image=facts.digest, term="nurse"))
+    with database.write() as c:
+        images.keep(c, "acme", b"pixels", facts)
+        assert images.find(c, facts.digest, "acme").content == b"pixels"
+        assert images.find(c, facts.digest, "other") is None
+        corpora.change(c, one.id, "acme", {"visibility": "shared"})
+        assert images.find(c, facts.digest, "other").content == b"pixels"
+        corpora.remove(c, one.id, "acme")
+        assert images.find(c, facts.digest, "other") is None
+
+
+def test_any_text_can_be_kept(database, corpus):
+    one = corpus(name="n\0me")
+    assert one.name == "n\\x00me"
+    assert len(added(database, one, sentence("NUL \0 and half \ud800 a pair.")).added) == 1

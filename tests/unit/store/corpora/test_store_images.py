@@ -1,0 +1,95 @@
+"""Images are kept once for a tenant, and seen by others only through a shared corpus."""
+
+import pytest
+from sqlalchemy import func, insert, select, update
+
+from store.core.clock import now_ms
+from store.core.corpora_schema import corpora, corpus_items
+from store.core.corpora_schema import images as table
+from store.corpora import images
+from store.formats.image import ImageFacts
+
+CONTENT = b"\x89PNG\0\xff and so on"
+FACTS = ImageFacts("sha256:" + "a" * 64, "image/png", 64, 48)
+
+
+@pytest.fixture
+def kept(database):
+    with database.write() as c:
+        assert images.keep(c, "acme", CONTENT, FACTS)
+    return FACTS.digest
+
+
+@pytest.fixture
+def put_into_a_corpus(database):
+    def put(digest: str, tenant: str = "acme", visibility: str = "shared") -> None:
+        words = dict.fromkeys(("language", "attribute", "licence", "citation", "description"), "x")
+        times = {"created_at": now_ms()}
+        with database.write() as c:
+            corpus = {"id": "crp_1", "tenant": tenant, "kind": "images", "name": "C", "visibility": visibility}
+            c.execute(insert(corpora).values(**corpus, **words, **times, version=1, updated_at=now_ms()))
+            item = {"id": "itm_1", "corpus_id": "crp_1", "seq": 1, "digest": digest, "image": digest, "term": "nurse"}
+            c.execute(insert(corpus_items).values(**item, **times, source="uploaded", provenance={}))
+
+    return put
+
+
+def seen(database, tenant: str):
+    with database.read() as c:
+        return images.find(c, FACTS.digest, tenant)
+
+
+def test_an_image_comes_back_as_it_was(database, kept):
+    found = seen(database, "acme")
+    assert (found.content, found.facts, found.size) == (CONTENT, FACTS, len(CONTENT))
+    assert found.created_at > 1_700_000_000_000
+
+
+def test_the_same_image_is_kept_once_for_a_tenant_and_again_for_another(database, kept):
+    with database.write() as c:
+        assert not images.keep(c, "acme", CONTENT, FACTS)
+        assert images.keep(c, "rival", CONTENT, FACTS)
+    with database.read() as c:
+        assert c.execute(select(func.count()).select_from(table)).scalar_one() == 2
+
+
+def test_an_image_is_nobody_elses(database, kept):
+    assert seen(database, "rival") is None
+    with database.read() as c:
+        assert images.find(c, "sha256:none\0", "acme") is None
+
+
+def test_an_image_of_a_shared_corpus_is_everybodys(database, kept, put_into_a_corpus):
+    put_into_a_corpus(kept)
+    assert seen(database, "rival").content == CONTENT
+
+
+def test_an_image_of_a_private_corpus_is_nobody_elses(database, kept, put_into_a_corpus):
+    put_into_a_corpus(kept, visibility="private")
+    assert seen(database, "rival") is None
+
+
+def test_to_name_anothers_image_in_a_shared_corpus_of_ones_own_does_not_show_it(database, kept, put_into_a_corpus):
+    put_into_a_corpus(kept, tenant="rival")
+    assert seen(database, "rival") is None
+    assert seen(database, "third") is None
+
+
+@pytest.mark.parametrize("gone", [corpora, corpus_items], ids=["the corpus", "the item"])
+def test_an_image_that_was_taken_out_is_shared_no_more(database, kept, put_into_a_corpus, gone):
+    put_into_a_corpus(kept)
+    with database.write() as c:
+        c.execute(update(gone).values(removed_at=now_ms()))
+    assert seen(database, "rival") is None
+    assert seen(database, "acme") is not None
+
+
+def test_images_that_a_tenant_may_not_see_are_listed_in_their_order(database, kept, put_into_a_corpus):
+    asked = ["sha256:" + "c" * 64, kept, *(f"sha256:{place:064d}" for place in range(images.IMAGES_A_QUERY))]
+    with database.read() as c:
+        assert images.missing(c, asked, "acme") == [asked[0], *asked[2:]]
+        assert images.missing(c, asked, "rival") == asked
+    put_into_a_corpus(kept)
+    with database.read() as c:
+        assert images.missing(c, asked, "rival") == [asked[0], *asked[2:]]
+        assert images.missing(c, [], "rival") == []

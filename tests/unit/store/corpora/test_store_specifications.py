@@ -1,0 +1,74 @@
+from dataclasses import replace
+
+import pytest
+
+from assay.catalog.choices import ChoiceWords
+from assay.catalog.shipped import specifications as shipped
+from assay.catalog.specification import Specification
+from assay.errors import SpecificationError
+from store.core.errors import NameTaken
+from store.corpora import specifications
+
+WORDS = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": 0.9, "porter": None}, ("window",))
+NEW = Specification("ward", "Ward", "choices", "en", "ours", WORDS)
+
+
+def test_a_specification_comes_back_as_the_one_that_methods_use(database):
+    with database.write() as c:
+        kept = specifications.add(c, "acme", NEW)
+    with database.read() as c:
+        found = specifications.find(c, "acme", "ward")
+    assert found == kept
+    assert found.read() == replace(NEW, words=replace(WORDS, name="ward"))
+
+
+def test_versions_are_found_by_reference(database):
+    with database.write() as c:
+        specifications.add(c, "acme", NEW)
+        newest, made = specifications.add_version(c, "acme", replace(NEW, title="Second"))
+        assert (newest.version, made) == (2, True)
+        assert specifications.add_version(c, "acme", replace(NEW, title="Second")) == (newest, False)
+        titles = {
+            name: specifications.find_named(c, "acme", name) and specifications.find_named(c, "acme", name).title
+            for name in ("ward", "ward@1", "ward@2", "ward@3", "ward@", "ward@x", "ward@99999999999", "none")
+        }
+    assert titles == dict.fromkeys(titles) | {"ward": "Second", "ward@1": "Ward", "ward@2": "Second"}
+
+
+def test_another_tenant_neither_finds_nor_changes_a_specification(database):
+    with database.write() as c:
+        specifications.add(c, "acme", NEW)
+        assert specifications.find(c, "rival", "ward") is None
+        assert specifications.add_version(c, "rival", NEW) is None
+        assert not specifications.remove(c, "rival", "ward")
+        assert specifications.add(c, "rival", NEW).version == 1
+
+
+def test_shipped_ones_are_found_by_everybody_and_read_as_they_are(database):
+    with database.read() as c:
+        for name, ours in shipped().items():
+            found = specifications.find(c, "acme", name)
+            assert (found.shipped, found.version, found.read()) == (True, 1, ours)
+            assert specifications.find(c, "acme", name, 2) is None
+
+
+def test_a_name_is_taken_until_removed_and_its_numbers_are_never_given_out_again(database):
+    with database.write() as c:
+        specifications.add(c, "acme", NEW)
+        with pytest.raises(NameTaken):
+            specifications.add(c, "acme", replace(NEW, title="Other"))
+        with pytest.raises(NameTaken):
+            specifications.add(c, "acme", replace(NEW, name=next(iter(shipped()))))
+        assert specifications.remove(c, "acme", "ward")
+        assert not specifications.remove(c, "acme", "ward")
+        assert specifications.find(c, "acme", "ward", 1) is None
+        assert specifications.add(c, "acme", NEW).version == 2
+
+
+def test_a_version_of_another_kind_is_refused(database):
+    other = next(one for one in shipped().values() if one.kind == "association")
+    with database.write() as c:
+        specifications.add(c, "acme", NEW)
+        with pytest.raises(SpecificationError) as caught:
+            specifications.add_version(c, "acme", replace(other, name="ward"))
+    assert caught.value.field == "kind"

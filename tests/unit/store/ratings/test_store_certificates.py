@@ -1,0 +1,98 @@
+"""Certificates: signed once, the same for ever, whatever becomes of the key."""
+
+import json
+import threading
+
+import pytest
+from sqlalchemy import func, select
+
+from assay.canonical import target_digest
+from assay.evidence.dsse import opened, signer_of
+from assay.evidence.statement import RATING, TEST_RESULT
+from store.core.agency_schema import certificates as table
+from store.ratings import certificates, ratings
+from store.security import signing
+from store.security.secrets import Vault
+
+TARGET = {"name": "Mirror", "kind": "translator", "protocol": "x", "url": "http://mirror", "settings": {}}
+
+
+@pytest.fixture
+def vault() -> Vault:
+    return Vault(b"o" * 32, "old")
+
+
+@pytest.fixture
+def rating(database, published):
+    """Publish a rating with all that a certificate states; say what is special about it."""
+
+    def make(**special):
+        document = {
+            "letter": "DSBS",
+            "declared": True,
+            "probabilities": {"BS": 0.0, "DSBS": 1.0, "UCS": 0.0},
+            "method": "round-trip",
+            "attribute": "gender",
+            "confidence": 0.95,
+            "experiment": {"method": "round-trip"},
+            "target": TARGET | {"digest": target_digest(TARGET)},
+            "components": [{"name": "es", "letter": "DSBS", "declared": True}],
+            "methodology": {"version": "1.1.0", "digest": "sha256:ab"},
+            "engine_version": "0.1.0",
+            "seed": 7,
+            "evidence_digest": "sha256:cd",
+            "visibility": "private",
+        } | special
+        rating_id = published(document=document, letter=document["letter"], declared=document["declared"])
+        with database.read() as c:
+            return ratings.find(c, rating_id, "acme")
+
+    return make
+
+
+def test_a_certificate_is_signed_once_and_outlives_its_key(database, vault, rating):
+    one = rating()
+    with database.write() as c:
+        assert certificates.find(c, one.id) is None
+        made = certificates.issue(c, vault, one)
+    with database.write() as c:
+        signing.rotate(c, vault)
+        again = certificates.issue(c, vault, one)
+        assert certificates.find(c, one.id) == again == made
+        keys = {each.id: each.public_key for each in signing.every(c)}
+    for kind, envelope in made.envelopes.items():
+        read = opened(envelope)
+        assert json.loads(read.payload)["predicateType"] == kind
+        assert signer_of(read, lambda key_id, *signed: signing.is_signature(keys[key_id], *signed)) == made.key_id
+
+
+def test_whoever_asks_at_once_gets_the_one_certificate(database, vault, rating):
+    one, start, got = rating(), threading.Barrier(4), []
+
+    def ask() -> None:
+        start.wait()
+        with database.write() as c:
+            got.append(certificates.issue(c, vault, one))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert got == [got[0]] * 4
+    with database.read() as c:
+        assert c.execute(select(func.count()).select_from(table)).scalar_one() == 1
+
+
+@pytest.mark.parametrize(
+    ("special", "kinds"),
+    [
+        ({}, {RATING, TEST_RESULT}),
+        ({"declared": False}, {RATING}),
+        ({"declared": False, "letter": None, "probabilities": None}, {RATING}),
+    ],
+)
+def test_only_a_declared_letter_is_a_test_result(database, vault, rating, special, kinds):
+    one = rating(**special)
+    with database.write() as c:
+        assert set(certificates.issue(c, vault, one).envelopes) == kinds

@@ -1,0 +1,103 @@
+"""Compositions are kept, and the ratings behind them are read by whoever may."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import update
+
+from store.core.schema import ratings
+from store.ratings import compositions
+from store.ratings.compositions import NewComposition
+from store.targets import targets
+from store.targets.targets import NewTarget
+
+
+def new(*rating_ids, **special):
+    document = {"letter": "BS", "chain": [{"rating": {"id": one}} for one in rating_ids]}
+    return NewComposition(**{"tenant": "acme", "visibility": "private", "request": {}, "document": document, **special})
+
+
+def test_a_composition_comes_back_whole_and_only_to_its_tenant(database, published):
+    one = published()
+    with database.write() as c:
+        kept = compositions.add(c, new(one))
+        assert compositions.find(c, kept.id, "acme") == kept
+        for stranger in ("rival", None):
+            assert compositions.find(c, kept.id, stranger) is None
+        assert compositions.page(c, "rival", limit=5) == []
+
+
+def test_others_see_it_as_long_as_they_may_see_every_rating_it_shows(database, published):
+    one, other = published(visibility="public"), published(visibility="unlisted", request_digest="sha256:2")
+    with database.write() as c:
+        kept = compositions.add(c, new(one, other, one, visibility="unlisted"))
+        assert compositions.find(c, kept.id, "rival") == kept
+        c.execute(update(ratings).where(ratings.c.id == other).values(visibility="private"))
+        assert compositions.find(c, kept.id, "rival") is None
+        assert compositions.find(c, kept.id, "acme") == kept
+
+
+def test_they_are_listed_newest_first_by_pages(database):
+    with database.write() as c:
+        kept = [compositions.add(c, new()) for _ in range(3)]
+    listed = sorted(kept, key=lambda row: (row.created_at, row.id), reverse=True)
+    with database.read() as c:
+        first = compositions.page(c, "acme", limit=2)
+        rest = compositions.page(c, "acme", before=(first[-1].created_at, first[-1].id), limit=2)
+    assert [*first, *rest] == listed
+
+
+def test_ratings_are_read_together_by_whoever_may_read_them(database, published):
+    private, unlisted = published(), published(visibility="unlisted", request_digest="sha256:2")
+    with database.read() as c:
+        assert set(compositions.readable(c, [private, unlisted, "rat_none"], "acme")) == {private, unlisted}
+        assert set(compositions.readable(c, [private, unlisted], "rival")) == {unlisted}
+        assert set(compositions.readable(c, [private, unlisted], None)) == {unlisted}
+        assert compositions.readable(c, [], "acme") == {}
+
+
+@pytest.fixture
+def saved(database):
+    def saved(tenant="acme", url="http://mirror"):
+        made = NewTarget(tenant, "Mirror", "translator", "x", url, {}, {})
+        with database.write() as c:
+            return targets.add(c, made)
+
+    return saved
+
+
+def latest(c, tenant, *rows, digest="d", **narrowed):
+    digests = {row.id: digest if row.base_url == "http://mirror" else "of another address" for row in rows}
+    return compositions.latest_of_targets(c, tenant, digests, rows, **narrowed)
+
+
+def test_targets_are_found_together_and_only_ones_own_that_are_there(database, saved):
+    ours, theirs, gone = saved(), saved("rival"), saved()
+    with database.write() as c:
+        targets.remove(c, gone.id, "acme")
+        found = compositions.targets_named(c, "acme", [ours.id, theirs.id, gone.id])
+    assert found == {ours.id: ours}
+
+
+def test_a_targets_newest_rating_is_by_its_id_or_by_its_description(database, saved, published):
+    one, twin, other = saved(), saved(), saved(url="http://other")
+    by_description = published()
+    by_id = published(target_id=one.id, request_digest="sha256:2")
+    with database.read() as c:
+        found = latest(c, "acme", one, other, twin)
+        assert {name: rating.id for name, rating in found.items()} == {one.id: by_id, twin.id: by_id}
+        elsewhere = latest(c, "acme", one, twin, digest="another")
+        assert {name: rating.id for name, rating in elsewhere.items()} == {one.id: by_id}
+    assert by_description != by_id
+
+
+def test_a_rating_that_is_withdrawn_private_or_of_another_attribute_does_not_count(database, saved, published):
+    mine = saved("rival")
+    private = published()
+    race = published(visibility="public", attribute="race", request_digest="sha256:2")
+    withdrawn = published(visibility="public", request_digest="sha256:3")
+    with database.write() as c:
+        c.execute(update(ratings).where(ratings.c.id == withdrawn).values(withdrawn_at=1, withdrawn_why="a mistake"))
+        assert latest(c, "rival", mine, attribute="gender") == {}
+        assert latest(c, "rival", mine)[mine.id].id == race
+        assert latest(c, "acme", mine, attribute="gender")[mine.id].id == private

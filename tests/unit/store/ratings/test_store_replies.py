@@ -1,0 +1,174 @@
+"""Whose a host is and who may reply: a proof that ends, tenants apart, the newest proof before the others."""
+
+import pytest
+from sqlalchemy import update
+
+from store.core.agency_schema import domains as rows
+from store.core.errors import NotTheOwner
+from store.ratings import ratings, replies
+from store.targets import domains
+from store.targets.domains import DAY_MS, PROOF_DAYS, host_of
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://Api.Example.com/v1", "api.example.com"),
+        ("http://api.example.com.:80/", "api.example.com"),
+        ("https://api.example.com:443", "api.example.com"),
+        ("http://api.example.com:443", "api.example.com:443"),
+        ("http://127.0.0.1:5000/x", "127.0.0.1:5000"),
+        ("https://[2001:DB8:0::1]/", "[2001:db8::1]"),
+        ("https://[2001:db8::1]:8443/", "[2001:db8::1]:8443"),
+        ("ftp://example.com", None),
+        ("https://", None),
+        ("https://a:b", None),
+        ("", None),
+        ("upload:upl_1", None),
+    ],
+)
+def test_an_address_names_its_host_with_the_port_that_is_not_the_schemes_own(url, host):
+    assert host_of(url) == host
+
+
+@pytest.fixture
+def prove(database):
+    """Have a tenant say and show that a host is its own."""
+
+    def prove(tenant, host="mirror", failure=None):
+        with database.write() as c:
+            added, _ = domains.add(c, tenant, host)
+            return domains.checked(c, added.id, failure)
+
+    return prove
+
+
+@pytest.fixture
+def rating(database, published):
+    def rating(**special):
+        rating_id = published(**special)
+        with database.read() as c:
+            return ratings.find(c, rating_id, special.get("tenant", "acme"))
+
+    return rating
+
+
+def put(database, rating, tenant, text="we have mended it", link=None):
+    with database.write() as c:
+        return replies.put(c, rating, tenant, text, link)
+
+
+def age(database, days):
+    """Make every proof that many days older."""
+    with database.write() as c:
+        c.execute(update(rows).values(verified_at=rows.c.verified_at - days * DAY_MS))
+
+
+def test_a_tenant_has_each_host_once_and_each_tenant_its_own_token(database):
+    with database.write() as c:
+        first, new = domains.add(c, "acme", "mirror")
+        again, newly = domains.add(c, "acme", "mirror")
+        other, _ = domains.add(c, "other", "mirror")
+    assert (new, newly, again) == (True, False, first)
+    assert other.token != first.token
+    assert len(first.token) > 40
+
+
+def test_domains_of_others_are_neither_read_nor_removed(database):
+    with database.write() as c:
+        mine, _ = domains.add(c, "acme", "mirror")
+        assert domains.find(c, mine.id, "other") is None
+        assert domains.page(c, "other", limit=10) == []
+        assert not domains.remove(c, mine.id, "other")
+        assert domains.find(c, mine.id, None) == mine
+        assert domains.remove(c, mine.id, "acme")
+        assert domains.page(c, "acme", limit=10) == []
+        assert domains.checked(c, mine.id, None) is None
+
+
+def test_domains_are_paged_newest_first(database):
+    with database.write() as c:
+        made = [domains.add(c, "acme", f"h{place}")[0] for place in range(3)]
+    with database.read() as c:
+        page = domains.page(c, "acme", limit=2)
+        rest = domains.page(c, "acme", before=(page[-1].created_at, page[-1].id), limit=2)
+    newest_first = sorted(made, key=lambda one: (one.created_at, one.id), reverse=True)
+    assert [one.id for one in [*page, *rest]] == [one.id for one in newest_first]
+
+
+def test_a_failed_look_ends_the_proof_and_says_why(database, prove):
+    assert prove("acme").proven
+    lost = prove("acme", failure="gone")
+    assert (lost.state, lost.failure, lost.proven, lost.proven_until) == ("failed", "gone", False, None)
+
+
+def test_the_owner_replies_and_replaces_what_was_said(database, prove, rating):
+    one = rating()
+    prove("owner")
+    said, new = put(database, one, "owner", link="https://mirror/notes")
+    assert (new, said.host, said.text, said.link) == (True, "mirror", "we have mended it", "https://mirror/notes")
+    again, new = put(database, one, "owner", "again")
+    assert (new, again.text, again.link) == (False, "again", None)
+    with database.read() as c:
+        assert replies.find(c, one.id) == again
+        assert replies.of_ratings(c, [one.id, "rat_none"]) == {one.id: again}
+        assert replies.of_ratings(c, []) == {}
+
+
+def test_nobody_else_replies(database, prove, rating):
+    one = rating()
+    prove("waiting", failure="no file")
+    prove("neighbour", host="mirror:8080")
+    for tenant in ("stranger", "waiting", "neighbour", "acme"):
+        with pytest.raises(NotTheOwner, match="mirror") as refused:
+            put(database, one, tenant)
+        assert refused.value.host == "mirror"
+
+
+def test_a_target_without_an_address_has_no_owner(database, rating):
+    target = {"name": "m", "kind": "embedder", "protocol": "uploaded", "url": "", "digest": "d"}
+    with pytest.raises(NotTheOwner, match="no address") as refused:
+        put(database, rating(target=target), "owner")
+    assert refused.value.host is None
+
+
+def test_a_proof_ends_after_its_days_and_the_reply_stays(database, prove, rating):
+    one = rating()
+    prove("owner")
+    put(database, one, "owner")
+    age(database, PROOF_DAYS)
+    with pytest.raises(NotTheOwner):
+        put(database, one, "owner", "too late")
+    with database.read() as c:
+        assert replies.find(c, one.id).text == "we have mended it"
+
+
+def test_the_newer_proof_overrules_the_older_and_not_the_other_way_round(database, prove, rating):
+    one = rating()
+    prove("first")
+    put(database, one, "first", "first")
+    age(database, 1)
+    prove("second")
+    assert put(database, one, "second", "second")[0].text == "second"
+    with pytest.raises(NotTheOwner, match="somebody else"):
+        put(database, one, "first", "first again")
+
+
+def test_a_reply_whose_proof_has_ended_gives_way(database, prove, rating):
+    one = rating()
+    prove("first")
+    put(database, one, "first")
+    age(database, PROOF_DAYS + 1)
+    prove("second")
+    assert put(database, one, "second", "second")[0].tenant == "second"
+
+
+def test_only_its_author_takes_a_reply_back(database, prove, rating):
+    one = rating()
+    prove("owner")
+    put(database, one, "owner")
+    with database.write() as c:
+        assert not replies.remove(c, one.id, "acme")
+        assert replies.remove(c, one.id, "owner")
+        assert not replies.remove(c, one.id, "owner")
+        assert replies.find(c, one.id) is None

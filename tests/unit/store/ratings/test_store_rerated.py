@@ -1,0 +1,72 @@
+"""What other versions say of ratings: kept beside them, one row a version, read for a whole page at once."""
+
+import pytest
+
+from store.ratings import rerated
+
+
+def said(letter="UCS", version="2.0.0", **more):
+    return {"letter": letter, "declared": True, "methodology": {"version": version, "digest": "d"}} | more
+
+
+@pytest.fixture
+def keep(database):
+    def keep(rating_id, **special):
+        with database.write() as c:
+            return rerated.keep(c, rating_id, said(**special))
+
+    return keep
+
+
+def test_what_a_version_says_is_kept_and_read_back(database, published, keep):
+    rating_id = published()
+    kept = keep(rating_id)
+    with database.read() as c:
+        assert rerated.of_rating(c, rating_id) == [kept]
+        assert rerated.of_rating(c, "rat_other") == []
+    assert (kept.letter, kept.declared, kept.document["methodology"]["version"]) == ("UCS", True, "2.0.0")
+
+
+def test_saying_it_again_replaces_it_and_another_version_adds_to_it(database, published, keep):
+    rating_id = published()
+    keep(rating_id)
+    keep(rating_id, letter=None, declared=False)
+    keep(rating_id, letter="BS", version="3.0.0")
+    with database.read() as c:
+        kept = rerated.of_rating(c, rating_id)
+    assert {one.methodology_version: (one.letter, one.declared) for one in kept} == {
+        "2.0.0": (None, False),
+        "3.0.0": ("BS", True),
+    }
+
+
+def test_the_letters_of_a_page_are_those_of_one_version(database, published, keep):
+    first, second, third = published(), published(), published()
+    keep(first)
+    keep(second, letter=None)
+    keep(third, version="3.0.0")
+    with database.read() as c:
+        assert rerated.letters(c, [first, second, third], "2.0.0") == {first: "UCS", second: None}
+        assert rerated.letters(c, [], "2.0.0") == {}
+
+
+def test_ratings_that_lack_a_version_are_listed_by_pages_everyones_and_only_by_methods_it_knows(
+    database, published, keep
+):
+    lacking = [published(), published(tenant="other"), published(visibility="public")]
+    keep(published())
+    published(methodology_version="2.0.0")
+    published(method="association")
+    found, after = [], ""
+    with database.read() as c:
+        while page := rerated.lacking(c, "2.0.0", ["round-trip"], after=after, limit=2):
+            found += page
+            after = page[-1]
+    assert found == sorted(lacking)
+
+
+def test_the_operator_reads_anyones_rating(database, published):
+    rating_id = published(tenant="other")
+    with database.read() as c:
+        assert rerated.any_rating(c, rating_id).tenant == "other"
+        assert rerated.any_rating(c, "rat_none") is None

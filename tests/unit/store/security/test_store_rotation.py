@@ -1,0 +1,89 @@
+"""Secrets under an older key are moved to the present one; what no key opens is told and left alone."""
+
+import pytest
+
+from store.jobs import jobs
+from store.security import rotation
+from store.security.secrets import Vault
+from store.targets import targets
+from store.targets.targets import NewTarget
+
+OLD, NEW = b"o" * 32, b"n" * 32
+
+
+@pytest.fixture
+def old() -> Vault:
+    return Vault(OLD, "old")
+
+
+@pytest.fixture
+def both() -> Vault:
+    return Vault(NEW, "new", {"old": OLD})
+
+
+def keep(c, vault: Vault, target_id: str) -> None:
+    sealed = vault.seal(f"word of {target_id}", tenant="acme", target=target_id, field="secret")
+    new = NewTarget(
+        tenant="acme",
+        name="t",
+        kind="translator",
+        protocol="deepl",
+        base_url="http://x",
+        settings={},
+        limits={},
+        visibility="private",
+        sealed_secret=sealed,
+        id=target_id,
+    )
+    targets.add(c, new)
+
+
+def turn(database, vault: Vault, holder: int) -> tuple[int, list[str]]:
+    after, resealed, lost = None, 0, []
+    while True:
+        with database.write() as c:
+            done = rotation.reseal(c, vault, holder, after)
+        resealed, lost = resealed + done.resealed, lost + list(done.lost)
+        if done.last_id is None:
+            return resealed, lost
+        after = done.last_id
+
+
+def test_every_secret_of_an_older_key_is_moved_and_opens_with_the_new_one_alone(database, old, both, monkeypatch):
+    monkeypatch.setattr(rotation, "BATCH", 3)
+    with database.write() as c:
+        for number in range(8):
+            keep(c, old, f"tgt_{number}")
+        assert rotation.count_old(c, both) == 8
+    assert turn(database, both, 0) == (8, [])
+    new_alone = Vault(NEW, "new")
+    with database.read() as c:
+        assert rotation.count_old(c, both) == 0
+        for number in range(8):
+            kept = targets.find(c, f"tgt_{number}", "acme")
+            place = {"tenant": "acme", "target": kept.id, "field": "secret"}
+            assert new_alone.open(kept.sealed_secret, **place) == f"word of {kept.id}"
+    assert turn(database, both, 0) == (0, []), "turning again changes nothing"
+
+
+def test_a_secret_that_no_key_opens_is_told_and_left_alone(database, both):
+    with database.write() as c:
+        keep(c, Vault(b"x" * 32, "unknown"), "tgt_lost")
+        keep(c, Vault(OLD, "old"), "tgt_kept")
+    assert turn(database, both, 0) == (1, ["tgt_lost"])
+    with database.read() as c:
+        assert targets.find(c, "tgt_lost", "acme").sealed_secret.key_id == "unknown"
+
+
+def test_an_unfinished_job_s_secret_is_moved_and_an_ended_one_s_is_not(database, a_job, old, both):
+    with database.write() as c:
+        for each in ("job_waits", "job_ended"):
+            sealed = old.seal("word", tenant="acme", target=each, field="secret")
+            jobs.add(c, a_job(id=each, sealed_secret=sealed))
+        jobs.request_cancel(c, "job_ended", None)
+    assert turn(database, both, 1) == (1, [])
+    with database.read() as c:
+        waiting = jobs.find(c, "job_waits", None)
+        assert (
+            Vault(NEW, "new").open(waiting.sealed_secret, tenant="acme", target="job_waits", field="secret") == "word"
+        )

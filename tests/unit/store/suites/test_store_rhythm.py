@@ -1,0 +1,85 @@
+"""When a schedule is due: five parts of cron or even distances, in UTC, and nothing that was missed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import SpecificationError
+from store.suites.recurrence import Rhythm
+
+
+def ms(*date: int) -> int:
+    return int(datetime(*date, tzinfo=UTC).timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("cron", "now", "due"),
+    [
+        ("0 3 * * 1", ms(2026, 1, 1), ms(2026, 1, 5, 3)),  # a Thursday, so the Monday after
+        ("0 3 * * 1", ms(2026, 1, 5, 3), ms(2026, 1, 12, 3)),
+        ("30 2 * * *", ms(2026, 3, 29, 2, 29, 59), ms(2026, 3, 29, 2, 30)),  # an hour that summer time skips elsewhere
+        ("0 0 29 2 *", ms(2026, 1, 1), ms(2028, 2, 29)),
+        ("0 0 L * *", ms(2026, 2, 1), ms(2026, 2, 28)),
+    ],
+)
+def test_a_cron_expression_is_due_at_its_next_time_in_utc(cron, now, due):
+    assert Rhythm(cron).after(now, 0) == due
+
+
+@given(
+    now=st.integers(0, 4_000_000_000_000), anchor=st.integers(0, 4_000_000_000_000), step_s=st.integers(1, 10_000_000)
+)
+def test_an_interval_keeps_its_beat_whatever_was_missed(now, anchor, step_s):
+    due = Rhythm(interval_s=step_s).after(now, anchor)
+    assert now < due <= now + step_s * 1000
+    assert (due - anchor) % (step_s * 1000) == 0
+
+
+@pytest.mark.parametrize(
+    ("cron", "shortest_s"),
+    [
+        ("* * * * *", 60),
+        ("*/15 * * * *", 900),
+        ("0 * * * *", 3600),
+        ("0 3 * * 1", 86_400),
+        ("0 1,23 * * *", 7200),  # across midnight
+        ("5,0 4 1 1 *", 300),
+    ],
+)
+def test_the_shortest_time_between_two_runs_counts_across_midnight(cron, shortest_s):
+    rhythm = Rhythm(cron)
+    assert rhythm.shortest_s == shortest_s
+    rhythm.check(shortest_s)
+    with pytest.raises(SpecificationError, match=f"{shortest_s} s apart"):
+        rhythm.check(shortest_s + 1)
+
+
+@pytest.mark.parametrize(
+    ("rhythm", "field", "said"),
+    [
+        (Rhythm(), "cron", "one of cron and interval_s"),
+        (Rhythm("0 3 * * *", 3600), "cron", "one of cron and interval_s"),
+        (Rhythm("0 3 * *"), "cron", "has 4"),
+        (Rhythm("0 0 3 * * *"), "cron", "has 6"),
+        (Rhythm("@daily is not five"), "cron", "cannot be read|has 4"),
+        (Rhythm("0 24 * * *"), "cron", "hour"),
+        (Rhythm("0 0 31 4 *"), "cron", "day-of-month"),
+        (Rhythm("0 0 * 2 MON#9"), "cron", "day-of-week"),
+        (Rhythm(interval_s=10), "interval_s", "10 s apart"),
+    ],
+)
+def test_what_is_no_rhythm_is_refused_with_its_field(rhythm, field, said):
+    with pytest.raises(SpecificationError, match=said) as refused:
+        rhythm.check(60)
+    assert refused.value.field == field
+
+
+@given(st.text("0123456789*/,-#LW ", max_size=30))
+def test_no_text_breaks_the_reading_of_cron(text):
+    with suppress(SpecificationError):
+        Rhythm(text).check(60)

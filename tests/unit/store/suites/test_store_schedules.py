@@ -1,0 +1,252 @@
+"""Schedules: run once for each time, by one of many, with a target as it is now and a seed of their own."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from sqlalchemy import update
+
+from store.core.agency_schema import schedules as table
+from store.jobs import jobs
+from store.suites import schedules, suites
+from store.suites.recurrence import Rhythm
+from store.suites.schedules import Bounds, NewSchedule, Orders, ready_made, seed_of
+from store.suites.suites import Cell
+from store.targets import targets
+from store.targets.targets import NewTarget
+
+PLENTY = Bounds(max_active=100, cooldown_s=0)
+TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http://mirror", "settings": {}, "limits": {}}
+
+
+@pytest.fixture
+def scheduled(database, a_job):
+    """Write a schedule down."""
+
+    def make(*, orders=None, paused=False, tenant="acme", cron=None, interval_s=None, **special):
+        interval_s = 3600 if cron is None and interval_s is None else interval_s
+        kept = Orders({"asked": 1}, [ready_made(a_job(**({"target": TARGET} | special)))])
+        new = NewSchedule(tenant, "weekly", orders or kept, Rhythm(cron, interval_s), paused, "key_1")
+        with database.write() as c:
+            return schedules.add(c, new)
+
+    return make
+
+
+@pytest.fixture
+def later(database):
+    """Let time pass for a schedule."""
+
+    def pass_by(schedule, seconds):
+        with database.write() as c:
+            c.execute(update(table).where(table.c.id == schedule.id).values(next_at=table.c.next_at - seconds * 1000))
+
+    return pass_by
+
+
+def run(database, bounds=PLENTY):
+    with database.write() as c:
+        return schedules.run_due(c, bounds)
+
+
+def test_a_schedule_is_not_due_before_its_time_and_once_when_it_comes(database, scheduled, later):
+    schedule = scheduled()
+    assert run(database) is None
+    later(schedule, 3601)
+    after, ran = run(database)
+    assert run(database) is None
+    with database.read() as c:
+        [job] = jobs.page(c, "acme", limit=9)
+    assert (ran.made_id, ran.job_ids, ran.failure) == (job.id, (job.id,), None)
+    assert (job.status, job.key_id, job.target, job.sealed_secret) == ("queued", "key_1", TARGET, None)
+    assert job.deadline_at == job.created_at + 3_600_000
+    assert (after.last_job_id, after.version) == (job.id, schedule.version + 1)
+    assert after.next_at > after.last_at
+
+
+def test_times_that_were_missed_are_made_up_for_once_and_the_beat_is_kept(database, scheduled, later):
+    schedule = scheduled()
+    later(schedule, 100 * 3600)
+    after, _ = run(database)
+    assert run(database) is None
+    assert (after.next_at - schedule.next_at) % 3_600_000 == 0
+    assert 0 < after.next_at - after.last_at <= 3_600_000
+
+
+def test_each_run_has_a_seed_that_can_be_computed_again(database, scheduled, later):
+    schedule = scheduled()
+    seeds = []
+    for _ in range(2):
+        with database.read() as c:
+            due = schedules.find(c, schedule.id, "acme").next_at - 3_601_000
+        later(schedule, 3601)
+        _, ran = run(database)
+        with database.read() as c:
+            seeds.append(jobs.find(c, ran.made_id, "acme").seed)
+        assert seeds[-1] == seed_of(schedule.id, due)
+    assert seeds[0] != seeds[1]
+    assert all(0 <= seed < 2**53 for seed in seeds)
+
+
+def test_two_schedulers_make_one_run(database, scheduled, later):
+    later(scheduled(), 3601)
+    both, made = threading.Barrier(2, timeout=10), []
+
+    def race():
+        both.wait()
+        made.append(run(database))
+
+    threads = [threading.Thread(target=race) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert sum(one is not None for one in made) == 1
+    with database.read() as c:
+        assert len(jobs.page(c, "acme", limit=9)) == 1
+
+
+def test_a_run_that_is_rolled_back_happens_again(database, scheduled, later):
+    later(scheduled(), 3601)
+    with pytest.raises(ZeroDivisionError), database.write() as c:
+        1 / len(schedules.run_due(c, PLENTY)[2:])  # the process is lost here
+    assert run(database) is not None
+
+
+def test_paused_and_removed_schedules_are_never_due(database, scheduled, later):
+    paused, removed = scheduled(paused=True), scheduled()
+    for each in (paused, removed):
+        later(each, 3601)
+    with database.write() as c:
+        assert schedules.remove(c, removed.id, "acme")
+        assert not schedules.remove(c, removed.id, "acme")
+        assert schedules.find(c, removed.id, "acme") is None
+    assert run(database) is None
+
+
+def test_a_schedule_that_is_resumed_makes_up_for_nothing(database, scheduled, later):
+    schedule = scheduled(paused=True)
+    later(schedule, 100 * 3600)
+    with database.write() as c:
+        resumed = schedules.replace(
+            c, schedule.id, "acme", schedule.name, schedule.orders, schedule.rhythm, paused=False
+        )
+        renamed = schedules.replace(c, schedule.id, "acme", "x", schedule.orders, schedule.rhythm, paused=False)
+    assert resumed.next_at == resumed.updated_at + 3_600_000
+    assert (renamed.next_at, renamed.name, renamed.version) == (resumed.next_at, "x", schedule.version + 2)
+    assert run(database) is None
+
+
+def test_a_new_rhythm_begins_from_now(database, scheduled):
+    schedule = scheduled()
+    with database.write() as c:
+        changed = schedules.replace(c, schedule.id, "acme", "x", schedule.orders, Rhythm(interval_s=60), paused=False)
+        assert schedules.replace(c, schedule.id, "rival", "x", schedule.orders, schedule.rhythm, paused=False) is None
+    assert changed.next_at == changed.updated_at + 60_000
+
+
+def test_a_saved_target_is_rated_as_it_is_now_and_not_at_all_once_it_is_gone(database, scheduled, later):
+    described = {name: TARGET[name] for name in ("name", "protocol", "base_url", "settings", "limits")}
+    with database.write() as c:
+        saved = targets.add(c, NewTarget("acme", kind="translator", **described))
+    schedule = scheduled(target_id=saved.id)
+    with database.write() as c:
+        moved = NewTarget("acme", kind="translator", **(described | {"base_url": "http://moved"}))
+        targets.replace(c, saved.id, "acme", moved)
+    later(schedule, 3601)
+    _, ran = run(database)
+    with database.write() as c:
+        job = jobs.find(c, ran.made_id, "acme")
+        assert (job.target_id, job.target_url, job.target["base_url"]) == (saved.id, "http://moved", "http://moved")
+        other = NewTarget("acme", kind="classifier", **described)
+        targets.replace(c, saved.id, "acme", other)
+    later(schedule, 3601)
+    after, ran = run(database)
+    assert (ran.code, after.last_job_id) == ("target-changed", job.id)
+    assert "classifier" in after.last_failure
+    with database.write() as c:
+        targets.remove(c, saved.id, "acme")
+    later(schedule, 3601)
+    after, ran = run(database)
+    assert (ran.code, ran.made_id) == ("target-removed", None)
+    assert saved.id in after.last_failure
+    assert after.next_at > after.last_at  # it goes on; a target can be put into its request
+
+
+def test_links_of_a_chain_are_called_where_they_are_saved_now(database, scheduled, later):
+    plain = {name: TARGET[name] for name in ("name", "protocol", "base_url", "settings", "limits")}
+    with database.write() as c:
+        saved = targets.add(c, NewTarget("acme", kind="translator", **plain))
+    link = {"id": saved.id, **targets.descriptor(saved), "path": ["de"]}
+    other = {"kind": "translator", "protocol": "x", "base_url": "http://other"}
+    chain = TARGET | {"protocol": "chain", "base_url": "", "settings": {"links": [link, other]}}
+    schedule = scheduled(target=chain)
+    with database.write() as c:
+        targets.replace(
+            c, saved.id, "acme", NewTarget("acme", kind="translator", **(plain | {"base_url": "http://new"}))
+        )
+    later(schedule, 3601)
+    _, ran = run(database)
+    with database.write() as c:
+        links = jobs.find(c, ran.made_id, "acme").target["settings"]["links"]
+        assert links == [link | {"base_url": "http://new"}, other]
+        targets.remove(c, saved.id, "acme")
+    later(schedule, 3601)
+    assert run(database)[1].code == "target-removed"
+
+
+def test_a_run_above_the_quota_says_so_and_the_next_one_clears_it(database, scheduled, later, queued):
+    busy = queued()
+    schedule = scheduled()
+    later(schedule, 3601)
+    after, ran = run(database, Bounds(max_active=1, cooldown_s=0))
+    assert ran.code == "too-many-jobs"
+    assert "1 jobs" in after.last_failure
+    with database.write() as c:
+        jobs.request_cancel(c, busy.id, "acme")
+    later(schedule, 3601)
+    after, ran = run(database, Bounds(max_active=1, cooldown_s=0))
+    assert (after.last_failure, after.last_job_id) == (None, ran.made_id)
+
+
+def test_a_target_that_rests_delays_the_run(database, scheduled, later, claimed):
+    claim = claimed(target=TARGET)
+    with database.write() as c:
+        jobs.fail(c, claim, {"type": "about:blank", "title": "No", "detail": "It broke.", "code": "x"})
+    schedule = scheduled()
+    later(schedule, 3601)
+    after, ran = run(database, Bounds(max_active=9, cooldown_s=600))
+    assert ran.code == "cooling-down"
+    assert after.next_at == after.last_at + ran.rest_s * 1000
+    later(schedule, 601)
+    assert run(database, PLENTY)[1].made_id is not None
+
+
+def test_a_scheduled_suite_is_made_with_its_cells_and_what_it_leaves_out(database, scheduled, later, a_job):
+    kept = [ready_made(a_job(target=TARGET, experiment={"method": "round-trip", "place": place})) for place in range(2)]
+    cells = [Cell("round-trip", "gender", "es"), Cell("round-trip", "gender", "fr")]
+    omitted = [{"method": "one-hop", "attribute": "race", "label": "es", "reason": "none"}]
+    schedule = scheduled(orders=Orders({"asked": 1}, kept, cells, omitted))
+    later(schedule, 3601)
+    after, ran = run(database)
+    with database.read() as c:
+        suite = suites.find(c, ran.made_id, "acme")
+        assert [(one.cell, one.job_id) for one in suites.cells(c, suite.id)] == list(
+            zip(cells, ran.job_ids, strict=True)
+        )
+    assert after.last_job_id == suite.id
+    assert (suite.request["omitted"], suite.request["asked"]) == (omitted, {"asked": 1})
+
+
+def test_schedules_are_of_one_tenant_and_paged_newest_first(database, scheduled):
+    made = [scheduled().id for _ in range(3)]
+    scheduled(tenant="rival")
+    with database.read() as c:
+        assert schedules.find(c, made[0], "rival") is None
+        first = schedules.page(c, "acme", limit=2)
+        rest = schedules.page(c, "acme", before=(first[-1].created_at, first[-1].id), limit=2)
+        assert schedules.find(c, made[0], "acme").orders.asked == {"asked": 1}
+    seen = [*first, *rest]
+    assert {one.id for one in seen} == set(made)
+    assert seen == sorted(seen, key=lambda one: (one.created_at, one.id), reverse=True)

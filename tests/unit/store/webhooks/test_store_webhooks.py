@@ -1,0 +1,128 @@
+"""Endpoints are kept per tenant, their secrets sealed; a replaced secret signs on for a while; both can be resealed."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select, update
+
+from store.core import agency_schema
+from store.security import rotation
+from store.security.secrets import Vault
+from store.webhooks import fan_out, webhooks
+from store.webhooks.webhooks import MOST_WEBHOOKS, NewWebhook
+
+OLD, NEW = b"o" * 32, b"n" * 32
+
+
+@pytest.fixture
+def vault() -> Vault:
+    return Vault(OLD, "old")
+
+
+@pytest.fixture
+def kept(database, vault):
+    """Keep an endpoint; give it with its plain secret."""
+
+    def kept(webhook_id="whk_1", tenant="acme", plain="whsec_c2VjcmV0", **special):
+        described = {"url": "http://127.0.0.1:9/", "description": "", "events": (), "envelope": "standard"} | special
+        sealed = webhooks.seal(vault, plain, tenant, webhook_id)
+        with database.write() as c:
+            return webhooks.add(c, NewWebhook(id=webhook_id, tenant=tenant, sealed_secret=sealed, **described))
+
+    return kept
+
+
+def test_an_endpoint_is_found_by_its_tenant_only_and_pages_are_newest_first(database, kept):
+    first, second = kept("whk_1"), kept("whk_2")
+    kept("whk_3", tenant="other")
+    with database.read() as c:
+        assert webhooks.find(c, "whk_1", "acme") == first
+        assert webhooks.find(c, "whk_1", "other") is None
+        assert [one.id for one in webhooks.page(c, "acme", limit=9)] == ["whk_2", "whk_1"]
+        key = (second.created_at, second.id)
+        assert [one.id for one in webhooks.page(c, "acme", before=key, limit=9)] == ["whk_1"]
+
+
+def test_an_endpoint_without_a_filter_wants_everything(kept):
+    assert kept("whk_1").wants("rating.changed")
+    chosen = kept("whk_2", events=("job.failed", "job.failed"))
+    assert chosen.events == ("job.failed",)
+    assert chosen.wants("job.failed")
+    assert not chosen.wants("job.succeeded")
+
+
+def test_a_tenant_has_so_many_endpoints_and_no_more(database, kept, monkeypatch):
+    monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 2)
+    assert MOST_WEBHOOKS >= 10
+    assert kept("whk_1") is not None
+    assert kept("whk_2") is not None
+    assert kept("whk_3") is None
+    assert kept("whk_4", tenant="other") is not None
+    with database.write() as c:
+        assert webhooks.remove(c, "whk_1", "acme")
+    assert kept("whk_5") is not None
+
+
+def test_secrets_are_random_and_written_as_standard_webhooks_has_it():
+    made = {webhooks.new_secret() for _ in range(50)}
+    assert len(made) == 50
+    assert {(one[:6], len(one)) for one in made} == {("whsec_", 6 + 44)}
+
+
+def test_after_a_rotation_both_secrets_open_and_after_another_only_the_last_two(database, vault, kept):
+    kept(plain="whsec_b25l")
+    for plain in ("whsec_dHdv", "whsec_dGhyZWU="):
+        with database.write() as c:
+            rotated = webhooks.rotate(c, "whk_1", "acme", webhooks.seal(vault, plain, "acme", "whk_1"))
+    opened = [webhooks.reveal(vault, one, "acme", "whk_1") for one in (rotated.sealed_secret, rotated.previous_secret)]
+    assert opened == ["whsec_dGhyZWU=", "whsec_dHdv"]
+    assert rotated.previous_until - rotated.updated_at == pytest.approx(86_400_000, abs=2000)
+
+
+def test_a_removed_endpoint_forgets_its_secrets_and_gives_up_what_waits(database, vault, kept):
+    webhook = kept()
+    with database.write() as c:
+        fan_out.ping(c, webhook)
+        assert webhooks.remove(c, "whk_1", "acme")
+        assert not webhooks.remove(c, "whk_1", "acme")
+        row = c.execute(select(agency_schema.webhooks)).mappings().one()
+        assert (bytes(row["secret_ciphertext"]), row["previous_ciphertext"], row["secret_last4"]) == (b"", None, "")
+        assert c.execute(select(agency_schema.deliveries.c.state)).scalars().all() == ["given-up"]
+        assert webhooks.find(c, "whk_1", "acme") is None
+
+
+def test_what_waits_for_an_endpoint_goes_to_its_new_address(database, kept):
+    webhook = kept()
+    with database.write() as c:
+        fan_out.ping(c, webhook)
+        changed = webhooks.replace(
+            c, "whk_1", "acme", url="http://127.0.0.1:10/", description="x", events=("job.failed",), envelope="standard"
+        )
+        assert (changed.url, changed.version) == ("http://127.0.0.1:10/", 2)
+        assert c.execute(select(agency_schema.deliveries.c.url)).scalars().all() == ["http://127.0.0.1:10/"]
+        assert webhooks.replace(c, "whk_1", "other", url="", description="", events=(), envelope="standard") is None
+
+
+def test_both_secrets_of_an_endpoint_are_moved_to_a_new_key(database, vault, kept):
+    kept(plain="whsec_b25l")
+    with database.write() as c:
+        webhooks.rotate(c, "whk_1", "acme", webhooks.seal(vault, "whsec_dHdv", "acme", "whk_1"))
+        kept_hint = webhooks.find(c, "whk_1", "acme").sealed_secret.last4
+    both = Vault(NEW, "new", {"old": OLD})
+    with database.write() as c:
+        assert rotation.count_old(c, both) == 2
+        resealed = [rotation.reseal(c, both, place).resealed for place in range(len(rotation.HOLDERS))]
+        assert (sum(resealed), rotation.count_old(c, both)) == (2, 0)
+        row = webhooks.find(c, "whk_1", "acme")
+    alone = Vault(NEW, "new")
+    opened = [webhooks.reveal(alone, one, "acme", "whk_1") for one in (row.sealed_secret, row.previous_secret)]
+    assert opened == ["whsec_dHdv", "whsec_b25l"]
+    assert row.sealed_secret.last4 == kept_hint
+
+
+def test_a_secret_that_no_longer_signs_is_left_under_its_old_key(database, vault, kept):
+    kept()
+    with database.write() as c:
+        webhooks.rotate(c, "whk_1", "acme", webhooks.seal(vault, "whsec_dHdv", "acme", "whk_1"))
+        c.execute(update(agency_schema.webhooks).values(previous_until=1))
+        assert rotation.count_old(c, Vault(NEW, "new", {"old": OLD})) == 1
