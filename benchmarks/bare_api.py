@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from fastapi import Body, FastAPI
 
-from service.schemas.jobs import RatingRequest
+from service.jobs.schemas import RatingRequest
 from store.ratings.experiment_json import dump_method
 
 app = FastAPI()

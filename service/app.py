@@ -13,42 +13,37 @@ from prometheus_client import CollectorRegistry
 
 import assay
 from assay.rating.methodology import Methodologies, shipped
-from service import errors, openapi
-from service.bell import Bell
-from service.context import Service
-from service.desk import TargetDesk
-from service.exchange import Exchange
-from service.feed import Feed
-from service.meter import Meter
-from service.rates import Rates
-from service.routes import (
-    badges,
-    callbacks,
-    catalog,
-    certificates,
-    compositions,
-    corpora,
-    domains,
-    history,
-    jobs,
-    keys,
-    log,
-    meta,
-    methodology,
-    publishing,
-    ratings,
-    registry,
-    replies,
-    schedules,
-    specifications,
-    suites,
-    targets,
-    uploads,
-    webhooks,
-    wellknown,
-)
-from service.showcase import Showcase
-from service.status import StatusCache
+from service.certificates import routes as certificates
+from service.compositions import routes as compositions
+from service.corpora import routes as corpora
+from service.corpora import specification_routes
+from service.dependencies import Service
+from service.domains import routes as domains
+from service.http import problem_mapping
+from service.http.middleware import Exchange
+from service.http.openapi import document
+from service.http.rate_limit import Rates
+from service.jobs import routes as jobs
+from service.jobs.dispatcher import Bell
+from service.jobs.event_stream import Feed
+from service.jobs.status import StatusCache
+from service.keys import routes as keys
+from service.meta import catalog_routes, well_known_routes
+from service.meta import routes as meta
+from service.metrics import Meter
+from service.publishing import badge_routes, log_routes, registry_routes, reply_routes
+from service.publishing import routes as publishing
+from service.publishing.embed_cache import Showcase
+from service.ratings import methodology_routes
+from service.ratings import routes as ratings
+from service.schedules import routes as schedules
+from service.suites import routes as suites
+from service.targets import history_routes
+from service.targets import routes as targets
+from service.targets.target_validator import TargetDesk
+from service.uploads import routes as uploads
+from service.webhooks import callback_routes
+from service.webhooks import routes as webhooks
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
 from store.jobs.events import events
@@ -56,30 +51,30 @@ from store.security.secrets import Vault
 
 ROUTERS = (
     jobs.router,
-    callbacks.router,
+    callback_routes.router,
     suites.router,
     schedules.router,
     ratings.router,
-    badges.router,
+    badge_routes.router,
     certificates.router,
     publishing.router,
     compositions.router,
     targets.router,
-    history.router,
-    registry.router,
-    log.router,
+    history_routes.router,
+    registry_routes.router,
+    log_routes.router,
     uploads.router,
-    specifications.router,
+    specification_routes.router,
     corpora.router,
-    methodology.of_ratings,
-    replies.router,
+    methodology_routes.of_ratings,
+    reply_routes.router,
     domains.router,
-    catalog.router,
-    methodology.router,
+    catalog_routes.router,
+    methodology_routes.router,
     webhooks.router,
     keys.router,
     meta.router,
-    wellknown.router,
+    well_known_routes.router,
 )
 """One for each resource, in the order of the documentation."""
 
@@ -126,17 +121,17 @@ def create_app(
             try:
                 yield
             finally:
-                await service.feed.close()
-                service.bell.close()
-                await service.rates.close()
+                await service.jobs.event_stream.close()
+                service.jobs.dispatcher.close()
+                await service.http.rate_limit.close()
                 await service.database.close()
 
     app = FastAPI(
         title="Assay",
         version=assay.__version__,
-        summary=openapi.SUMMARY,
-        description=openapi.DESCRIPTION,
-        openapi_tags=openapi.TAGS,
+        summary=document.SUMMARY,
+        description=document.DESCRIPTION,
+        openapi_tags=document.TAGS,
         contact={"name": "The Assay authors"},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=living,
@@ -148,14 +143,14 @@ def create_app(
     app.state.service = service
     app.add_middleware(
         Exchange,
-        meter=service.meter,
+        meter=service.metrics,
         max_body_bytes=settings.max_body_bytes,
         max_upload_bytes=settings.max_upload_bytes,
     )
-    errors.register(app)
+    problem_mapping.register(app)
     for router in ROUTERS:
         app.include_router(router)
-    openapi.describe(app, keys_required=settings.keys_required)
+    document.describe(app, keys_required=settings.keys_required)
     return app
 
 

@@ -11,7 +11,7 @@ Two of its checks need a word:
   exists, or that a cursor was given out. So a well-formed request may be refused, but only for its
   meaning; `refused_only_for_its_meaning` holds the service to that.
 - ``object_level_authorization`` needs accounts that it makes itself. Here it has nothing to do;
-  `tests/unit/service/test_hostile_requests.py` asks for everything of one tenant as another.
+  `tests/unit/service/http/openapi/test_hostile_requests.py` asks for everything of one tenant as another.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def refused_only_for_its_meaning(ctx: Any, response: Any, case: Any) -> None:
     if case.meta is None or not case.meta.generation.mode.is_positive or response.status_code not in {400, 415, 422}:
         return
     if "\\u0000" in json.dumps(case.body, default=str):
-        return  # a character that JSON has and databases lack; strict JSON refuses it (`service.strict_json`)
+        return  # a character that JSON has and databases lack; strict JSON refuses it (`service.http.json`)
     assert response.json()["code"] in FOR_ITS_MEANING, f"{response.json()['detail']}: {response.json()['errors']}"
 
 

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry
 from typer.main import get_command
 
 from cli.main import app
-from service.meter import Meter
+from service.metrics import Meter
 from store.core.settings import Settings
 from workers.meter import WorkMeter
 from workers.watchdog import EXIT_DEAF

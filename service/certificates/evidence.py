@@ -1,0 +1,122 @@
+"""The evidence of a rating in the order of its Merkle tree: exported whole, or one observation proved.
+
+`assay.evidence.replay_order` finds the order; what is held in memory is at most one batch of the experiment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from starlette.responses import StreamingResponse
+
+from assay.canonical import canonical_json
+from assay.errors import RecordIncomplete, SpecificationError
+from assay.evidence.export import MEDIA_TYPE, ExportWriter
+from assay.evidence.merkle import head as tree_head
+from assay.evidence.merkle import inclusion_proof, leaf_hash
+from assay.evidence.replay_order import Unrolling
+from assay.model import Observation
+from service.certificates.schemas import EnvelopeView, ProofView
+from service.certificates.signatures import certificate_of, published_keys, signing_key
+from service.dependencies import Service
+from service.http.problems import Problem, not_found
+from store.core.database import AsyncDatabase
+from store.jobs import observations
+from store.ratings.experiment_json import parse_method
+from store.ratings.ratings import StoredRating
+
+ROWS_A_READ = 500
+
+
+async def exported(here: Service, rating: StoredRating) -> StreamingResponse:
+    """Stream a rating's export: document, certificate, keys, observations, and a seal over all of it.
+
+    Raises
+    ------
+    Problem
+        ``evidence-out-of-order`` if the observations cannot be told apart from others; after the
+        first of them the stream breaks off instead, and lacks its seal.
+    """
+    certificate, key = await certificate_of(here, rating), await signing_key(here)
+    keys = [each.as_jwk() for each in await published_keys(here)]
+    writer, evidence = ExportWriter(), leaves(here.database, rating)
+    first = await anext(evidence, list[Observation]())  # while an error can still be told
+
+    async def lines() -> AsyncIterator[bytes]:
+        yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys)
+        yield await asyncio.to_thread(_lines, writer, first)
+        async for some in evidence:
+            yield await asyncio.to_thread(_lines, writer, some)
+        yield writer.closing({key.id: key.sign})
+
+    headers = {"Content-Disposition": f'attachment; filename="{rating.id}.export.jsonl"', "Cache-Control": "no-store"}
+    return StreamingResponse(lines(), media_type=MEDIA_TYPE, headers=headers)
+
+
+async def proved(here: Service, rating: StoredRating, seq: int) -> ProofView:
+    """Disclose one observation, with the proof that it is part of the evidence.
+
+    Raises
+    ------
+    Problem
+        ``not-found`` if there is no such observation; ``evidence-out-of-order`` as above.
+    """
+    kept = await here.database.read(observations.page, rating.job_id, seq - 1, 1)
+    if not kept or kept[0].seq != seq:
+        raise not_found("observation", str(seq))
+    wanted, hashes, index = kept[0].observation, list[bytes](), -1
+    async for some in leaves(here.database, rating):
+        for place, each in enumerate(some):
+            if each.probe.unit == wanted.probe.unit:
+                index = len(hashes) + place
+        hashes += await asyncio.to_thread(_hashes, some)
+    if index < 0 or f"sha256:{tree_head(hashes).hex()}" != rating.document["evidence_digest"]:
+        raise Problem("evidence-out-of-order")
+    certificate = await certificate_of(here, rating)
+    return ProofView(
+        rating=rating.id,
+        seq=seq,
+        observation=wanted.as_json(),
+        leaf_index=index,
+        tree_size=len(hashes),
+        proof=[step.hex() for step in inclusion_proof(hashes, index)],
+        evidence_digest=rating.document["evidence_digest"],
+        attestation=EnvelopeView.of(certificate.statement),
+    )
+
+
+async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
+    """Read the observations of a rating in the order of the evidence tree, some at a time.
+
+    Raises
+    ------
+    Problem
+        ``evidence-out-of-order`` if the experiment would ask something that is not recorded.
+    """
+    unrolling = _unrolling(rating, await database.read(observations.count, rating.job_id))
+    while batch := await asyncio.to_thread(unrolling.advance):
+        for start in range(0, len(batch), ROWS_A_READ):
+            some = batch[start : start + ROWS_A_READ]
+            found = await database.read(observations.recall, rating.job_id, [probe.unit for probe in some])
+            try:
+                in_order = unrolling.accept(some, found)
+            except RecordIncomplete:
+                raise Problem("evidence-out-of-order") from None
+            yield in_order
+
+
+def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
+    try:
+        method = parse_method(rating.document.get("experiment") or {})
+    except SpecificationError:  # what was asked then cannot be asked by this version
+        raise Problem("evidence-out-of-order") from None
+    return Unrolling(method, int(rating.document["seed"]), recorded)
+
+
+def _lines(writer: ExportWriter, some: Sequence[Observation]) -> bytes:
+    return b"".join(writer.observation(each.as_json()) for each in some)
+
+
+def _hashes(some: Sequence[Observation]) -> list[bytes]:
+    return [leaf_hash(canonical_json(each.as_json())) for each in some]

@@ -1,0 +1,126 @@
+"""Certificates: what is signed of a rating, the whole of it to take away, and the keys to check it with."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+
+from assay.evidence.statement import RATING, TEST_RESULT
+from service.certificates.evidence import exported, proved
+from service.certificates.schemas import (
+    AttestationQuery,
+    EnvelopeView,
+    JwksView,
+    ProofView,
+    SigningKeyList,
+    SigningKeyView,
+)
+from service.certificates.signatures import certificate_of, published_keys
+from service.dependencies import Here
+from service.http.authentication import DEFAULT_TENANT, Admin, Caller
+from service.http.cached_response import Answer
+from service.http.conditional import not_modified
+from service.http.idempotency import Repeat, once
+from service.http.json import StrictRoute, json_response, write_json
+from service.http.problems import Problem, not_found
+from service.ratings.freshness import FRESH_S, dated, headers_of
+from service.ratings.routes import FoundRating
+from store.security import signing
+
+router = APIRouter(tags=["certificates"], route_class=StrictRoute)
+
+RATINGS = "/v1/ratings/{rating_id}"
+KEYS = "/v1/signing-keys"
+PREDICATES = {"rating": RATING, "test-result": TEST_RESULT}
+NUMBER = re.compile(r"[1-9][0-9]{0,9}")
+MOST_SEQ = 2**31 - 1
+"""No job has as many observations, and no database would count further."""
+
+
+@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView, operation_id="getAttestation")
+async def get_attestation(
+    request: Request, rating: FoundRating, here: Here, query: Annotated[AttestationQuery, Query()]
+) -> Response:
+    """Read a rating's certificate: an in-toto statement in a DSSE envelope, signed with Ed25519.
+
+    It is signed once and does not change, also when the agency's key does.
+    """
+    certificate = await certificate_of(here, rating)
+    envelope = certificate.envelopes.get(PREDICATES[query.predicate])
+    if envelope is None:
+        raise Problem("no-test-result")
+    headers = headers_of(rating, f"{certificate.key_id}-{query.predicate}")
+    return not_modified(request, headers) or json_response(envelope, headers=headers)
+
+
+@router.get(f"{RATINGS}/export.jsonl", response_class=Response, operation_id="exportRating")
+async def export_rating(rating: FoundRating, here: Here) -> Response:
+    """Download everything behind a rating as one signed file, for `assay verify`, on any machine and without a network.
+
+    It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
+    """
+    export = await exported(here, rating)
+    export.headers.update(dated(rating))
+    return export
+
+
+@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView, operation_id="proveObservation")
+async def prove_observation(
+    request: Request,
+    rating: FoundRating,
+    here: Here,
+    seq: Annotated[str, Path(description="Number of the observation, as the job's list has it.", examples=["1"])],
+) -> Response:
+    """Disclose one observation and prove that it is part of the evidence, without the others."""
+    if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MOST_SEQ:
+        raise not_found("observation", seq)
+    proof, headers = await proved(here, rating, number), headers_of(rating, seq)
+    return not_modified(request, headers) or json_response(proof, headers=headers)
+
+
+@router.get("/.well-known/jwks.json", response_model=JwksView, operation_id="getJwks")
+async def get_jwks(request: Request, here: Here) -> Response:
+    """Read the public keys of the agency, retired ones included, as a JSON Web Key Set."""
+    keys = {"keys": [each.as_jwk() for each in await published_keys(here)]}
+    etag = hashlib.sha256(write_json(keys)).hexdigest()[:32]
+    headers = {"ETag": f'"{etag}"', "Cache-Control": f"public, max-age={FRESH_S}"}
+    return not_modified(request, headers) or json_response(keys, headers=headers)
+
+
+async def keeper(caller: Admin) -> Caller:
+    """Let only the agency's own administrators through: the signing keys are nobody else's."""
+    if caller.tenant != DEFAULT_TENANT:
+        raise Problem("scope-missing", "signing keys belong to the agency itself, not to a tenant", scope="admin")
+    return caller
+
+
+Keeper = Annotated[Caller, Depends(keeper)]
+
+
+@router.get(KEYS, response_model=SigningKeyList, operation_id="listSigningKeys")
+async def list_signing_keys(here: Here, caller: Keeper) -> Response:  # noqa: ARG001
+    """List the agency's signing keys, newest first. There are few: one for each rotation."""
+    listed = SigningKeyList(items=[SigningKeyView.of(each) for each in await published_keys(here)])
+    return json_response(listed, headers={"Cache-Control": "no-store"})
+
+
+@router.post(
+    f"{KEYS}/rotate",
+    status_code=201,
+    response_model=SigningKeyView,
+    operation_id="rotateSigningKey",
+    response_description="Made.",
+)
+async def rotate_signing_key(here: Here, caller: Keeper, repeat: Repeat) -> Response:
+    """Retire the present signing key and make a new one. Certificates that were signed before stay valid."""
+
+    def rotate(c: Any) -> Answer:
+        made = signing.rotate(c, here.vault)
+        key = next(each for each in signing.every(c) if each.id == made.id)
+        return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
+
+    answer = await here.database.write(once, repeat.by(caller), rotate)
+    return answer.response()

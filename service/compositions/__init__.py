@@ -1,0 +1,1 @@
+"""``/v1/compositions``: ratings of services called one after the other."""

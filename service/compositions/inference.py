@@ -1,0 +1,179 @@
+"""Compositions: ratings are looked up, and what they say of a chain is inferred in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.composition.compatibility import Incompatible
+from assay.composition.document import MEASURED, check_chain, composition_document, matrices_of
+from assay.composition.notes import note
+from assay.errors import SpecificationError
+from assay.experiment import generator
+from assay.model import Observation
+from service.compositions.schemas import ComposedLink, CompositionRequest
+from service.compositions.verification import verification
+from service.dependencies import Service
+from service.http.json import pointer_to
+from service.http.openapi.common_schemas import instant
+from service.http.problems import Problem
+from service.targets.schemas import digest_of_target
+from store.core import clock
+from store.jobs import observations
+from store.ratings import compositions
+from store.ratings.compositions import NewComposition
+from store.ratings.ratings import StoredRating
+from store.targets.targets import StoredTarget
+
+SEED = 0
+"""Of the draws of a prediction: the same ratings give the same composition."""
+
+MOST_OBSERVATIONS = 20_000
+"""Recorded replies behind the ratings of a chain up to which services are followed sentence by sentence."""
+
+OPENNESS = ("private", "unlisted", "public")
+"""Least visible first."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A link with the rating it is taken for, and the saved target it was asked for by."""
+
+    rating: StoredRating
+    target: StoredTarget | None
+
+
+async def compose(here: Service, tenant: str, asked: CompositionRequest) -> NewComposition:
+    """Infer what a chain is.
+
+    Raises
+    ------
+    Problem
+        ``bad-specification``, pointing at the link that breaks. A rating that is not there and one that
+        the caller may not read are told alike.
+    """
+    chosen, now = await here.database.read(_choose, tenant, asked)
+    _check_visibility(asked, chosen)
+    documents = [one.rating.document for one in chosen]
+    try:
+        check_chain(documents)
+    except Incompatible as broken:
+        raise _refused(str(broken), "chain", broken.place, code=broken.code) from None
+    recorded = await _recorded(here, chosen)
+    written = await asyncio.to_thread(
+        composition_document, documents, generator(SEED), table=asked.table, observations=recorded
+    )
+    written["notes"] += _notes(chosen, now)
+    written["chain"] = [_link(place, one, now) for place, one in enumerate(chosen, start=1)]
+    written["verification"] = await verification(here, tenant, [(one.rating, one.target) for one in chosen])
+    return NewComposition(tenant, asked.visibility, asked.model_dump(), written)
+
+
+# ---------------------------------------------------------------------------- which ratings
+def _choose(c: Any, tenant: str, asked: CompositionRequest) -> tuple[list[Chosen], int]:
+    """Read the rating of every link, in four queries however many links there are."""
+    rated = compositions.readable(c, [one.rating for one in asked.chain if one.rating is not None], tenant)
+    saved = compositions.targets_named(c, tenant, [one.target for one in asked.chain if one.target is not None])
+    attribute = asked.attribute or next((one.attribute for one in rated.values()), None)
+    if saved and attribute is None:
+        raise _refused("say which attribute the targets' ratings are to be of", "attribute")
+    newest = compositions.latest_of_targets(
+        c,
+        tenant,
+        {name: digest_of_target(vars(row)) for name, row in saved.items()},
+        saved.values(),
+        attribute=attribute,
+        method=asked.method,
+    )
+    chosen = [_chosen(place, one, rated, saved, newest) for place, one in enumerate(asked.chain)]
+    for place, one in enumerate(chosen):
+        if asked.attribute is not None and one.rating.attribute != asked.attribute:
+            why = f"link {place + 1} was rated for {one.rating.attribute}, and not for {asked.attribute}"
+            raise _refused(why, "chain", place, code=Incompatible.code)
+    return chosen, clock.read_clock(c)
+
+
+def _chosen(
+    place: int,
+    asked: ComposedLink,
+    rated: Mapping[str, StoredRating],
+    saved: Mapping[str, StoredTarget],
+    newest: Mapping[str, StoredRating],
+) -> Chosen:
+    if asked.rating is not None:
+        rating = rated.get(asked.rating)
+        if rating is None:
+            raise _refused(f"no rating has the id {asked.rating!r}", "chain", place, "rating")
+        if rating.withdrawn_at is not None:
+            raise _refused(f"the rating of link {place + 1} was withdrawn; name another", "chain", place, "rating")
+        return Chosen(rating, None)
+    target = saved.get(str(asked.target))
+    if target is None:
+        raise _refused(f"no target has the id {asked.target!r}", "chain", place, "target")
+    if target.id not in newest:
+        why = f"the target of link {place + 1} has no such rating that you may read; ask for one with POST /v1/jobs"
+        raise _refused(why, "chain", place, "target")
+    return Chosen(newest[target.id], target)
+
+
+def _check_visibility(asked: CompositionRequest, chosen: Sequence[Chosen]) -> None:
+    """Refuse to show a rating to more people than its own visibility does."""
+    for place, one in enumerate(chosen, start=1):
+        if OPENNESS.index(asked.visibility) > OPENNESS.index(one.rating.visibility):
+            why = f"the rating of link {place} is {one.rating.visibility}; a composition shows it, and can be no more"
+            raise _refused(why, "visibility")
+
+
+def _refused(detail: str, *place: str | int, code: str = SpecificationError.code) -> Problem:
+    told = {"pointer": pointer_to(*place), "detail": detail, "code": code}
+    return Problem("bad-specification", detail, errors=[told])
+
+
+# ---------------------------------------------------------------------------- what they are based on
+async def _recorded(here: Service, chosen: Sequence[Chosen]) -> list[list[Observation]]:
+    """Read the replies behind the ratings, where they can be followed sentence by sentence; else nothing."""
+    documents = [one.rating.document for one in chosen]
+    calls = sum(int(each.get("calls", 0)) for each in documents)
+    if calls > MOST_OBSERVATIONS or not all(map(matrices_of, documents)):
+        return []
+    return await here.database.read(_replies, [one.rating.job_id for one in chosen])
+
+
+def _replies(c: Any, job_ids: Sequence[str]) -> list[list[Observation]]:
+    """Read the records of several jobs, each once however often it is named."""
+    kept = {each: observations.page(c, each, 0, MOST_OBSERVATIONS) for each in dict.fromkeys(job_ids)}
+    return [[one.observation for one in kept[each]] for each in job_ids]
+
+
+# ---------------------------------------------------------------------------- how they are shown
+def _link(place: int, one: Chosen, now: int) -> dict[str, Any]:
+    rating = one.rating
+    shown = ("name", "kind", "protocol", "url", "digest")
+    return {
+        "place": place,
+        "rating": {
+            "id": rating.id,
+            "href": f"/v1/ratings/{rating.id}",
+            "method": rating.method,
+            "letter": rating.letter,
+            "declared": rating.declared,
+            "probabilities": rating.document.get("probabilities"),
+            "provenance": MEASURED,
+            "rated_at": instant(rating.created_at),
+            "expires_at": instant(rating.expires_at),
+            "expired": rating.expires_at <= now,
+        },
+        "target": {name: rating.target.get(name) for name in shown},
+        "target_id": None if one.target is None else one.target.id,
+    }
+
+
+def _notes(chosen: Sequence[Chosen], now: int) -> list[dict[str, str]]:
+    notes = [note("link-expired", link=place) for place, one in enumerate(chosen, 1) if one.rating.expires_at <= now]
+    return notes + [
+        note("target-changed", link=place)
+        for place, one in enumerate(chosen, start=1)
+        if one.target is not None and digest_of_target(vars(one.target)) != one.rating.target.get("digest")
+    ]

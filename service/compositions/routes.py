@@ -1,0 +1,75 @@
+"""``/v1/compositions``: what is inferred of services called one after the other, without calling them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Request, Response
+
+from service.compositions.inference import compose
+from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
+from service.dependencies import Here
+from service.http.authentication import PublicReader, Reader, Writer
+from service.http.cached_response import Answer
+from service.http.conditional import entity_tag, not_modified
+from service.http.idempotency import Repeat, once
+from service.http.json import StrictRoute, json_response, write_json
+from service.http.openapi.examples import COMPOSITIONS
+from service.http.pagination import Page, PageQuery, link_next
+from service.http.problems import not_found
+from store.ratings import compositions
+
+router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class=StrictRoute)
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=CompositionView,
+    operation_id="createComposition",
+    response_description="Inferred, and kept.",
+)
+async def create_composition(
+    body: Annotated[CompositionRequest, Body(openapi_examples=COMPOSITIONS)],
+    here: Here,
+    caller: Writer,
+    _: Reader,
+    repeat: Repeat,
+) -> Response:
+    """Infer the rating of a chain of services from the ratings of its links. Nothing is called.
+
+    Where the letter has to be measured, or you want to see it measured, send `verification.body` to
+    `POST /v1/jobs`: it rates the chain as one target.
+    """
+    new = await compose(here, caller.tenant, body)
+
+    def add(c: Any) -> Answer:
+        kept = compositions.add(c, new)
+        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
+        return Answer(201, write_json(shown(kept, own=True)), headers)
+
+    answer = await here.database.write(once, repeat.by(caller), add)
+    return answer.response()
+
+
+@router.get("", response_model=CompositionList, operation_id="listCompositions")
+async def list_compositions(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """List your compositions, newest first."""
+    before = query.before("compositions")
+    rows = await here.database.read(compositions.page, caller.tenant, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
+    items = [shown(row, own=True) for row in page.rows]
+    cursor = link_next(request, response, query, "compositions", page.next_key)
+    return json_response(CompositionList(items=items, next_cursor=cursor), headers=response.headers)
+
+
+@router.get("/{composition_id}", response_model=CompositionView, operation_id="getComposition")
+async def get_composition(request: Request, composition_id: str, here: Here, caller: PublicReader) -> Response:
+    """Read a composition. It never changes; of others' you see those whose every rating you may read."""
+    row = await here.database.read(compositions.find, composition_id, caller.tenant)
+    if row is None:
+        raise not_found("composition", composition_id)
+    headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    return not_modified(request, headers) or json_response(shown(row, own=row.tenant == caller.tenant), headers=headers)

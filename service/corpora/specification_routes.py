@@ -1,0 +1,138 @@
+"""``/v1/specifications``: named lists of words, in versions that never change."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Request, Response
+
+from assay.errors import SpecificationError
+from service.corpora.specification_schemas import (
+    SpecificationLine,
+    SpecificationList,
+    SpecificationQuery,
+    SpecificationRequest,
+    SpecificationView,
+    as_specification,
+)
+from service.dependencies import Here
+from service.http.authentication import Reader, Writer
+from service.http.cached_response import Answer
+from service.http.conditional import entity_tag, not_modified
+from service.http.idempotency import Repeat, once
+from service.http.json import StrictRoute, json_response, write_json
+from service.http.openapi.examples import SPECIFICATIONS
+from service.http.pagination import Page, link_next
+from service.http.problem_mapping import located
+from service.http.problems import Problem
+from store.corpora import specifications
+from store.corpora.specifications import StoredSpecification
+
+router = APIRouter(prefix="/v1/specifications", tags=["specifications"], route_class=StrictRoute)
+
+Written = Annotated[SpecificationRequest, Body(openapi_examples=SPECIFICATIONS)]
+Version = Annotated[str, Path(description="Its number, from 1.")]
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=SpecificationView,
+    operation_id="createSpecification",
+    response_description="Kept, as version 1 of its name.",
+)
+async def create_specification(body: Written, here: Here, caller: Writer, repeat: Repeat) -> Response:
+    """Keep a specification of your own, for jobs to name as `experiment.specification`."""
+    new = as_specification(body)
+
+    def add(c: Any) -> Answer:
+        kept = specifications.add(c, caller.tenant, new)
+        return Answer(201, write_json(SpecificationView.of(kept)), _named(kept))
+
+    answer = await here.database.write(once, repeat.by(caller), add)
+    return answer.response()
+
+
+@router.get("", response_model=SpecificationList, operation_id="listSpecifications")
+async def list_specifications(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[SpecificationQuery, Query()]
+) -> Response:
+    """List specifications in their newest versions: your own, newest first, and then those that are shipped."""
+    before = query.before("specifications")
+    rows = await here.database.read(
+        specifications.page, caller.tenant, kind=query.kind, before=before, limit=query.limit + 1
+    )
+    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.name))
+    items = [SpecificationLine.of(row) for row in page.rows]
+    cursor = link_next(request, response, query, "specifications", page.next_key)
+    return json_response(SpecificationList(items=items, next_cursor=cursor), headers=response.headers)
+
+
+@router.get("/{specification_name}", response_model=SpecificationView, operation_id="getSpecification")
+async def get_specification(request: Request, specification_name: str, here: Here, caller: Reader) -> Response:
+    """Read the newest version of a specification."""
+    row = await here.database.read(specifications.find, caller.tenant, specification_name)
+    return _shown(request, row, specification_name)
+
+
+@router.get(
+    "/{specification_name}/versions/{version}",
+    response_model=SpecificationView,
+    operation_id="getSpecificationVersion",
+)
+async def get_version(
+    request: Request, specification_name: str, version: Version, here: Here, caller: Reader
+) -> Response:
+    """Read one version of a specification, which never changes."""
+    reference = f"{specification_name}@{version}"
+    row = await here.database.read(specifications.find_named, caller.tenant, reference)
+    return _shown(request, row, reference)
+
+
+@router.post(
+    "/{specification_name}/versions",
+    status_code=201,
+    response_model=SpecificationView,
+    operation_id="addSpecificationVersion",
+    response_description="Kept, as the newest version.",
+)
+async def add_version(specification_name: str, body: Written, here: Here, caller: Writer) -> Response:
+    """Add a version to a specification of yours. The same content as the newest adds none: the answer is 200."""
+    if body.name != specification_name:
+        with located():
+            raise SpecificationError(f"the address is that of {specification_name[:80]!r}, not {body.name!r}", "name")
+    added = await here.database.write(specifications.add_version, caller.tenant, as_specification(body))
+    if added is None:
+        raise _no_such(specification_name)
+    kept, new = added
+    return json_response(SpecificationView.of(kept), status=201 if new else 200, headers=_named(kept))
+
+
+@router.delete(
+    "/{specification_name}", status_code=204, operation_id="removeSpecification", response_description="Removed."
+)
+async def remove_specification(specification_name: str, here: Here, caller: Writer) -> Response:
+    """Remove a specification of yours, in all its versions. Jobs and ratings have their own copy of the words."""
+    if not await here.database.write(specifications.remove, caller.tenant, specification_name):
+        raise _no_such(specification_name)
+    return Response(status_code=204)
+
+
+def _shown(request: Request, row: StoredSpecification | None, name: str) -> Response:
+    if row is None:
+        raise Problem("not-found", f"no specification is called {name[:80]!r}")
+    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(SpecificationView.of(row), headers=headers)
+
+
+def _no_such(name: str) -> Problem:
+    return Problem("not-found", f"you have no specification called {name[:80]!r}; those that are shipped do not change")
+
+
+def _named(row: StoredSpecification) -> dict[str, str]:
+    return {"Location": f"{router.prefix}/{row.name}/versions/{row.version}", "ETag": _etag(row)}
+
+
+def _etag(row: StoredSpecification) -> str:
+    """Name a version; `latest` is shown with it, so it is part of the name."""
+    return entity_tag(row.digest[7:23], row.version, row.latest)

@@ -1,0 +1,267 @@
+"""What goes into a corpus, checked: sentences by the rules of its specification, pictures by decoding them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.catalog.shipped import specifications as shipped
+from assay.catalog.stereotypes import StereotypeWords
+from assay.errors import SpecificationError, UnknownName
+from assay.methods.stereotype_score.inputs import Sentence
+from service.corpora.schemas import CorpusRequest, ItemChange, PictureItem, SentenceItem
+from service.dependencies import Service
+from service.http.json import pointer_to
+from service.http.problem_mapping import located
+from service.http.problems import Problem
+from store.corpora import corpora, images, items, specifications
+from store.corpora.corpora import NewCorpus, Rules, StoredCorpus
+from store.corpora.items import KeptItems, NewItem, StoredItem
+from store.corpora.materials import as_item
+from store.corpora.specifications import StoredSpecification
+from store.formats.image import ImageFacts, read_image
+
+STEREOTYPE = "stereotype"
+"""The kind of specification that sentences keep to."""
+
+MOST_ERRORS = 100
+"""Sentences that a refusal names one by one."""
+
+
+@dataclass(frozen=True)
+class NewPicture:
+    """A picture that was sent and decoded."""
+
+    item: NewItem
+    content: bytes
+    facts: ImageFacts
+
+
+# ---------------------------------------------------------------------------- corpora
+async def specification_named(here: Service, tenant: str, reference: str) -> StoredSpecification:
+    """Read the specification that sentences are to keep to.
+
+    Raises
+    ------
+    SpecificationError
+        If there is none of that name, or it is of another kind; with the field ``"specification"``.
+    """
+    found = await here.database.read(specifications.find_named, tenant, reference)
+    if found is None:
+        known = [name for name, one in shipped().items() if one.kind == STEREOTYPE]
+        known.append(f"those of GET /v1/specifications?kind={STEREOTYPE}")
+        raise UnknownName("specification", reference, known, "specification")
+    if found.kind != STEREOTYPE:
+        raise SpecificationError(
+            f"{reference} is a specification for {found.kind}; sentences keep to one for {STEREOTYPE}", "specification"
+        )
+    return found
+
+
+def rules_of(found: StoredSpecification) -> Rules:
+    """Copy a specification for a corpus."""
+    return Rules(found.name, found.version, found.digest, found.words)
+
+
+def words_of(rules: Rules) -> StereotypeWords:
+    """Build the words that a corpus keeps to."""
+    words: Any = specifications.read_words(STEREOTYPE, rules.words)
+    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
+    return replace(words, name=rules.name)
+
+
+async def new_corpus(here: Service, tenant: str, body: CorpusRequest) -> NewCorpus:
+    """Make a corpus of a request.
+
+    Raises
+    ------
+    SpecificationError
+        If its specification is not there, or says otherwise than the request.
+    """
+    rules, attribute, language = None, body.attribute, body.language
+    if body.specification is not None:
+        found = await specification_named(here, tenant, body.specification)
+        rules = rules_of(found)
+        attribute = _agreed("attribute", attribute, str(found.words["attribute"]), found.name)
+        language = _agreed("language", language, found.language, found.name)
+    if attribute is None:
+        raise SpecificationError("say what the groups differ in, such as gender, or name a specification", "attribute")
+    told = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
+    return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **told)
+
+
+def _agreed(field: str, asked: str | None, told: str, name: str) -> str:
+    if asked not in {None, told}:
+        raise SpecificationError(f"the {field} is {asked!r}, and {told!r} in {name}; leave it out", field)
+    return told
+
+
+# ---------------------------------------------------------------------------- sentences
+def checked_sentences(corpus: StoredCorpus, asked: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
+    """Check sentences that were sent for a corpus.
+
+    Raises
+    ------
+    Problem
+        ``bad-specification``, naming every sentence that is refused, up to `MOST_ERRORS`.
+    """
+    words = None if corpus.rules is None else words_of(corpus.rules)
+    made: list[NewItem] = []
+    errors: list[Mapping[str, Any]] = []
+    for place, one in enumerate(asked):
+        try:
+            made.append(_sentence(words, one))
+        except SpecificationError as error:
+            where = pointer_to("items", place, *([error.field] if error.field else []))
+            errors.append({"pointer": where, "detail": str(error), "code": error.code})
+    if errors:
+        several = f"{len(errors)} of {len(asked)} sentences are refused; the first: {errors[0]['detail']}"
+        raise Problem("bad-specification", several, errors=errors[:MOST_ERRORS])
+    return made
+
+
+def _sentence(words: StereotypeWords | None, one: SentenceItem | PictureItem) -> NewItem:
+    if isinstance(one, PictureItem):
+        raise SpecificationError("this corpus holds sentences; begin one of kind images for pictures", "image_b64")
+    item = NewItem(one.text, one.group_term, one.attribute_term, source=one.source, provenance=_noted(one.note))
+    return item if words is None else with_terms(words, item)
+
+
+def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
+    """Check a sentence by the rules of its specification, and name its two terms and its counterpart.
+
+    Raises
+    ------
+    SpecificationError
+        Saying which rule it breaks, with its field.
+    """
+    sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
+    made = as_item(sentence, words, item.provenance)
+    if isinstance(made, str):
+        raise SpecificationError(_why_refused(made, words), "text")
+    return made
+
+
+REFUSALS: Mapping[str, str] = {
+    "no-group-term": "it holds no word for a group ({groups})",
+    "several-group-terms": "it holds several words for a group; one is needed, so that its counterpart can be made",
+    "other-group-word": "it holds another word that tells the groups apart ({telling})",
+    "no-attribute-term": "it holds no word that the stereotype is about ({terms})",
+    "several-attribute-terms": "it holds several words that the stereotype is about; one is needed",
+    "wrong-term": "it holds other words than the ones that are named with it",
+    "counterpart-differs": "its counterpart is not the same sentence about the other group",
+}
+"""Why a sentence is of no use, in words for who wrote it."""
+
+
+def _why_refused(reason: str, words: StereotypeWords) -> str:
+    named = {
+        "groups": [term for pair in words.pairs for term in pair],
+        "telling": list(words.telling),
+        "terms": list(words.roles),
+    }
+    shown = {name: ", ".join(some[:6]) + (" …" if len(some) > 6 else "") for name, some in named.items()}
+    return f"the sentence is of no use for {words.name} ({reason}): {REFUSALS.get(reason, reason).format(**shown)}"
+
+
+# ---------------------------------------------------------------------------- pictures
+async def read_pictures(asked: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
+    """Decode pictures that were sent for a corpus in base64.
+
+    Raises
+    ------
+    Problem
+        ``bad-specification``, naming the one that is refused.
+    """
+    made = []
+    for place, one in enumerate(asked):
+        with located("items", place):
+            if isinstance(one, SentenceItem):
+                raise SpecificationError("this corpus holds pictures; begin one of kind sentences for these", "text")
+            made.append(await read_picture(_bytes_of(one.image_b64), one.term, one.note, field="image_b64"))
+    return made
+
+
+async def read_picture(content: bytes, term: str, note: str | None, *, field: str | None = None) -> NewPicture:
+    """Decode a picture.
+
+    Raises
+    ------
+    SpecificationError
+        If it is none, with `field`.
+    """
+    try:
+        facts = await asyncio.to_thread(read_image, content)
+    except SpecificationError as refused:
+        refused.field = refused.field or field
+        raise
+    return NewPicture(NewItem(image=facts.digest, term=term, provenance=_noted(note)), content, facts)
+
+
+def _bytes_of(written: str) -> bytes:
+    try:
+        return base64.b64decode(written, validate=True)
+    except (binascii.Error, ValueError):
+        raise SpecificationError("this is not base64", "image_b64") from None
+
+
+# ---------------------------------------------------------------------------- kept
+def keep_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> KeptItems | None:
+    """Keep pictures with their images in one transaction; ``None`` where the tenant has no such corpus."""
+    if corpora.lock(c, corpus_id, tenant) is None:
+        return None
+    for one in new:
+        images.keep(c, tenant, one.content, one.facts)
+    return items.add(c, corpus_id, tenant, [one.item for one in new])
+
+
+def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemChange) -> StoredItem | None:
+    """Edit an item as it stands once nobody else can change it, so that no edit undoes another's.
+
+    ``None`` where the tenant has no such item.
+
+    Raises
+    ------
+    SpecificationError
+        If the sentence breaks the rules of its corpus, or a picture is given a text.
+    ItemTaken
+        If the sentence is in the corpus already, as another item.
+    """
+    corpus = corpora.lock(c, corpus_id, tenant)
+    old = None if corpus is None else items.find(c, corpus_id, item_id)
+    if corpus is None or old is None:
+        return None
+    return items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
+
+
+def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:
+    """Make the item that an edit leads to.
+
+    Raises
+    ------
+    SpecificationError
+        If the sentence breaks the rules of its corpus, or a picture is given a text.
+    """
+    picture = old.text is None
+    for name in ("text", "group_term", "attribute_term") if picture else ("term",):
+        if getattr(change, name) is not None:
+            raise SpecificationError(f"{'a picture' if picture else 'a sentence'} has no {name}", name)
+    if picture:
+        return NewItem(image=old.image, term=change.term or old.term)
+    item = NewItem(change.text or old.text, change.group_term, change.attribute_term)
+    if corpus.rules is not None:
+        return with_terms(words_of(corpus.rules), item)
+    same = change.text is None  # a new text may hold other terms than the old one
+    return replace(
+        item,
+        group_term=item.group_term or (old.group_term if same else None),
+        attribute_term=item.attribute_term or (old.attribute_term if same else None),
+    )
+
+
+def _noted(note: str | None) -> dict[str, Any]:
+    return {} if note is None else {"note": note}

@@ -1,0 +1,1 @@
+"""``/v1/domains``: proof that a host is the tenant's."""

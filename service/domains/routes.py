@@ -1,0 +1,130 @@
+"""``/v1/domains``: show that a host is yours, to reply to its ratings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Query, Request, Response
+
+from assay.errors import SpecificationError
+from service.dependencies import Here
+from service.domains.schemas import DomainList, DomainRequest, DomainView
+from service.http.authentication import Reader, TargetWriter
+from service.http.cached_response import Answer
+from service.http.conditional import entity_tag, not_modified
+from service.http.idempotency import Repeat, once
+from service.http.json import StrictRoute, json_response, write_json
+from service.http.openapi.examples import DOMAINS
+from service.http.pagination import Page, PageQuery, link_next
+from service.http.prefer import Wait
+from service.http.problem_mapping import located
+from service.http.problems import not_found
+from service.jobs.maintenance_jobs import errand
+from service.jobs.routes import answer_order
+from service.jobs.schemas import JobView
+from store.targets import domains
+from store.targets.domains import Domain
+
+router = APIRouter(prefix="/v1/domains", tags=["replies"], route_class=StrictRoute)
+
+CHALLENGE_DEADLINE_S = 120
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=DomainView,
+    operation_id="addDomain",
+    response_description="Written down; the answer says where to put which token.",
+)
+async def add_domain(
+    body: Annotated[DomainRequest, Body(openapi_examples=DOMAINS)], here: Here, caller: TargetWriter, repeat: Repeat
+) -> Response:
+    """Say that a host is yours, and learn how to show it. One that you named before is shown again, with 200."""
+    with located():
+        _check_reachable(here, body.host)
+
+    def add(c: Any) -> Answer:
+        kept, new = domains.add(c, caller.tenant, body.host)
+        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": _etag(kept)}
+        return Answer(201 if new else 200, write_json(DomainView.of(kept)), headers)
+
+    answer = await here.database.write(once, repeat.by(caller), add)
+    return answer.response()
+
+
+@router.get("", response_model=DomainList, operation_id="listDomains")
+async def list_domains(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """List the hosts that you said are yours, newest first."""
+    before = query.before("domains")
+    rows = await here.database.read(domains.page, caller.tenant, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
+    items = [DomainView.of(row) for row in page.rows]
+    listed = DomainList(items=items, next_cursor=link_next(request, response, query, "domains", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+async def found_domain(domain_id: str, here: Here, caller: Reader) -> Domain:
+    """Read the domain that a path names."""
+    row = await here.database.read(domains.find, domain_id, caller.tenant)
+    if row is None:
+        raise not_found("domain", domain_id)
+    return row
+
+
+FoundDomain = Annotated[Domain, Depends(found_domain)]
+
+
+@router.get("/{domain_id}", response_model=DomainView, operation_id="getDomain")
+async def get_domain(request: Request, row: FoundDomain) -> Response:
+    """Read a domain: its token, and how the last look for it ended."""
+    headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(DomainView.of(row), headers=headers)
+
+
+@router.delete("/{domain_id}", status_code=204, operation_id="removeDomain", response_description="Removed.")
+async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Response:
+    """Forget a domain and its proof. Replies stay."""
+    if not await here.database.write(domains.remove, domain_id, caller.tenant):
+        raise not_found("domain", domain_id)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/{domain_id}/verify",
+    status_code=202,
+    response_model=JobView,
+    operation_id="verifyDomain",
+    response_description="A look for the token was accepted; 200 instead if it ended while it was waited for.",
+)
+async def verify_domain(
+    request: Request, domain_id: str, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
+) -> Response:
+    """Have a worker look for the token. It is a job; its `result` says whether it was found, and else why not."""
+    row = await found_domain(domain_id, here, caller)
+    target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
+    order = errand(caller, "challenge", {"domain": row.id}, target, deadline_s=CHALLENGE_DEADLINE_S)
+    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
+    if wait and b'"status":"succeeded"' in answer.body:
+        answer.status_code = 200
+    return answer
+
+
+def _check_reachable(here: Any, host: str) -> None:
+    """Refuse a host that no worker may call.
+
+    Raises
+    ------
+    SpecificationError
+        With the field ``host``.
+    """
+    try:
+        here.desk.check_callback(f"https://{host}/")
+    except SpecificationError as refused:
+        raise SpecificationError(str(refused), "host") from None
+
+
+def _etag(row: Domain) -> str:
+    return entity_tag(row.id, row.checked_at or 0, row.state)

@@ -1,0 +1,1 @@
+"""What every route shares of HTTP: problems, JSON, paging, conditional requests, rates."""

@@ -1,0 +1,139 @@
+"""Who is asking, and what they may do.
+
+A key comes as ``Authorization: Bearer assay_…``. Where none is needed (see `Settings.keys_required`), a
+caller without one is the tenant `DEFAULT_TENANT` with every scope. A key that is sent is always
+checked, so that a wrong one never passes unnoticed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from fastapi.security.base import SecurityBase
+
+from service.dependencies import Service, service_of
+from service.http.problems import Problem
+from store.security import keys
+
+_bearer = HTTPBearer(
+    scheme_name="ApiKey",
+    bearerFormat="assay_<short>_<secret>",
+    description="An API key, made with `POST /v1/keys` or `assay keys create`. "
+    "A service that runs embedded and listens on loopback only needs none.",
+    auto_error=False,
+)
+
+DEFAULT_TENANT = "default"
+NOBODY = ""
+"""The tenant of a caller without a key, who sees what is public and nothing else."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Sender of a request: a tenant with the scopes that it may use."""
+
+    tenant: str
+    scopes: frozenset[str]
+    key_id: str | None = None
+
+    @property
+    def purse(self) -> str:
+        """Name by which the caller's rate is counted."""
+        return self.key_id or self.tenant
+
+    def may(self, scope: str) -> bool:
+        """Return whether the key allows what `scope` stands for."""
+        return scope in self.scopes or "admin" in self.scopes
+
+
+ANYONE = Caller(DEFAULT_TENANT, frozenset(keys.SCOPES))
+NOBODY_KNOWN = Caller(NOBODY, frozenset())
+
+
+async def identify(request: Request) -> Caller:
+    """Find out who is asking, once for each request.
+
+    Raises
+    ------
+    Problem
+        ``key-invalid`` if a key was sent that is not valid.
+    """
+    caller: Caller | None = request.scope.get("assay.caller")
+    if caller is None:
+        caller = request.scope["assay.caller"] = await _identify(request)
+    return caller
+
+
+async def _identify(request: Request) -> Caller:
+    here, sent = service_of(request), request.headers.get("authorization")
+    if sent is None:
+        return NOBODY_KNOWN if here.settings.keys_required else ANYONE
+    credentials, key = await _bearer(request), None
+    if credentials is not None and credentials.credentials.isascii():
+        key = await verify(here, credentials.credentials)
+    if key is None:
+        raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
+    return Caller(key.tenant, frozenset(key.scopes), key.id)
+
+
+async def verify(here: Service, plain: str) -> keys.ApiKey | None:
+    """Look a key up by its digest."""
+    return await here.database.read(keys.verify, plain)
+
+
+class Needs(SecurityBase):
+    """A dependency that lets only callers with a scope through.
+
+    It is a security scheme itself: a dependency upon a scheme would be resolved as two (a twentieth of a POST).
+    """
+
+    def __init__(self, scope: str) -> None:
+        self.model, self.scheme_name, self._scope = _bearer.model, _bearer.scheme_name, scope
+
+    async def __call__(self, request: Request) -> Caller:
+        """Give who is asking.
+
+        Raises
+        ------
+        Problem
+            ``key-missing``, ``key-invalid`` or ``scope-missing``.
+        """
+        caller = await identify(request)
+        if caller.tenant == NOBODY:
+            raise _unauthorized("key-missing", 'Bearer realm="assay"')
+        if not caller.may(self._scope):
+            header = f'Bearer realm="assay", error="insufficient_scope", scope="{self._scope}"'
+            raise Problem(
+                "scope-missing",
+                f"this needs a key with the scope {self._scope}",
+                headers={"WWW-Authenticate": header},
+                scope=self._scope,
+            )
+        return caller
+
+
+class ReaderOrNobody(SecurityBase):
+    """A dependency that lets everyone read what is public, and holders of ``ratings:read`` what is theirs too."""
+
+    def __init__(self) -> None:
+        self.model, self.scheme_name = _bearer.model, _bearer.scheme_name
+
+    async def __call__(self, request: Request) -> Caller:
+        """Give who is asking, or nobody."""
+        caller = await identify(request)
+        return caller if caller.may("ratings:read") else NOBODY_KNOWN
+
+
+Writer = Annotated[Caller, Depends(Needs("jobs:write"))]
+Reader = Annotated[Caller, Depends(Needs("ratings:read"))]
+TargetWriter = Annotated[Caller, Depends(Needs("targets:write"))]
+WebhookWriter = Annotated[Caller, Depends(Needs("webhooks:write"))]
+Admin = Annotated[Caller, Depends(Needs("admin"))]
+PublicReader = Annotated[Caller, Depends(ReaderOrNobody())]
+
+
+def _unauthorized(code: str, challenge: str) -> Problem:
+    return Problem(code, headers={"WWW-Authenticate": challenge})

@@ -1,0 +1,158 @@
+"""Read a request's JSON without the standard reader's leniencies, and write answers that any reader takes.
+
+``json.loads`` takes NaN, infinities, duplicate keys (the last wins), lone surrogates, NUL, numbers
+of any length, and nests until the interpreter gives up. A proxy or a second reader may understand
+such a body differently from us, and the database cannot store some of it. All of it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from typing import Any, NoReturn
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from service.http.problems import Problem
+
+MAX_DEPTH = 32
+"""Deepest nesting of objects and arrays; a request needs 5."""
+MAX_DIGITS = 30
+"""Longest number; JSON readers agree only on about 17 significant digits anyway."""
+
+
+def read_json(body: bytes) -> Any:
+    """Read `body` as strict JSON.
+
+    Raises
+    ------
+    Problem
+        ``malformed-body`` (400) if it is no JSON in UTF-8; ``invalid-request`` (422) if it is, but
+        holds something that readers disagree about.
+    """
+    try:
+        value = json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_int=_integer,
+            parse_float=_real,
+        )
+    except RecursionError:
+        _refuse("", f"nested deeper than {MAX_DEPTH} levels")
+    except UnicodeDecodeError as error:
+        raise Problem("malformed-body", f"the body is not UTF-8 text (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise Problem("malformed-body", f"{error.msg} (line {error.lineno}, column {error.colno})") from None
+    for pointer, depth, text in _walk(value):
+        if depth > MAX_DEPTH:
+            _refuse(pointer, f"nested deeper than {MAX_DEPTH} levels")
+        if "\x00" in text:
+            _refuse(pointer, "holds the character NUL, which cannot be stored")
+        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+            _refuse(pointer, "holds half of a surrogate pair, which is no character")
+    return value
+
+
+def write_json(value: BaseModel | Mapping[str, Any]) -> bytes:
+    """Write JSON in ASCII: what a target answered may hold halves of surrogate pairs, which UTF-8 cannot."""
+    plain = value.model_dump(by_alias=True) if isinstance(value, BaseModel) else value
+    return json.dumps(plain, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def json_response(
+    value: BaseModel | Mapping[str, Any], *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Answer with `write_json`."""
+    return Response(write_json(value), status, dict(headers or {}), "application/json")
+
+
+def pointer_to(*parts: str | int) -> str:
+    """Write a JSON pointer (RFC 6901)."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def _walk(value: Any) -> Iterator[tuple[str, int, str]]:
+    """Every text (keys too) and container with its pointer and depth, without recursion."""
+    waiting: list[tuple[str, int, Any]] = [("", 0, value)]
+    while waiting:
+        pointer, depth, one = waiting.pop()
+        if isinstance(one, str):
+            yield pointer, depth, one
+        elif isinstance(one, dict):
+            yield pointer, depth + 1, "".join(one)
+            waiting.extend((pointer + pointer_to(key), depth + 1, inner) for key, inner in one.items())
+        elif isinstance(one, list):
+            yield pointer, depth + 1, ""
+            waiting.extend((pointer + pointer_to(place), depth + 1, inner) for place, inner in enumerate(one))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            _refuse("", f"the key {key[:80]!r} appears twice in one object")
+        made[key] = value
+    return made
+
+
+def _constant(word: str) -> NoReturn:
+    _refuse("", f"{word} is not a JSON number; leave the field out or send null")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        _refuse("", f"a number has {len(digits)} digits; at most {MAX_DIGITS} are read")
+    return int(digits)
+
+
+def _real(digits: str) -> float | int:
+    """Read a number with a point or exponent; JSON has one kind of number, so 7.0 is the integer 7."""
+    if len(digits) > 2 * MAX_DIGITS or not math.isfinite(number := float(digits)):
+        _refuse("", "a number is too long or too large to be represented")
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _refuse(pointer: str, detail: str) -> NoReturn:
+    told = {"pointer": _printable(pointer), "detail": _printable(detail)}
+    raise Problem("invalid-request", told["detail"], errors=[told])
+
+
+def _printable(text: str) -> str:
+    """Make what was refused fit to be quoted."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "?")
+
+
+class StrictRequest(Request):
+    """A request whose JSON is read by `read_json`."""
+
+    async def json(self) -> Any:
+        """Read the body as strict JSON."""
+        if not hasattr(self, "_json"):
+            self._json = read_json(await self.body())
+        return self._json
+
+
+class StrictRoute(APIRoute):
+    """A route that takes its body as strict JSON, declared as such."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the route's own handler."""
+        handle, takes_body = super().get_route_handler(), self.body_field is not None
+
+        async def strictly(request: Request) -> Response:
+            request = StrictRequest(request.scope, request.receive)
+            if takes_body and not _is_json(request.headers.get("content-type", "")) and await request.body():
+                raise Problem("unsupported-media-type", headers={"Accept": "application/json"})
+            return await handle(request)
+
+        return strictly
+
+
+def _is_json(content_type: str) -> bool:
+    essence = content_type.partition(";")[0].strip().lower()
+    return essence == "application/json" or (essence.startswith("application/") and essence.endswith("+json"))

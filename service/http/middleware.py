@@ -1,0 +1,155 @@
+"""One request and its response: named, bounded, counted, and ended without a stray exception."""
+
+from __future__ import annotations
+
+import re
+import time
+import traceback
+from typing import Any
+
+import structlog
+from fastapi import Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bound_contextvars
+
+from service.http.problem_mapping import allowed_methods
+from service.http.problems import Problem, respond
+from service.metrics import Meter
+from store.core.ids import new_id
+from store.formats.image import MOST_BYTES
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+
+UPLOADS = "/v1/uploads"
+"""Where files are sent."""
+
+_PICTURES = re.compile(r"/v1/corpora/[^/]+/images")
+"""Where pictures are sent, one at a time. Each is gathered in memory, and so bounded as a picture is."""
+
+STANDING_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
+"""Headers of every response."""
+
+log = structlog.get_logger(__name__)
+
+
+class Exchange:
+    """ASGI middleware around every request.
+
+    It accepts or makes a request id, answers HEAD as GET without a body and OPTIONS with ``Allow``,
+    bounds the body, adds the headers that every response has, counts, and turns a failure that
+    nobody foresaw into a problem document whose details are in the log only.
+
+    The framework's own ``max_body_size`` is not used: it answers in plain text.
+    """
+
+    def __init__(self, app: ASGIApp, meter: Meter, max_body_bytes: int, max_upload_bytes: int) -> None:
+        self._app, self._meter = app, meter
+        self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max_upload_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope = {**scope, "assay.request_id": _request_id(scope)}
+        answer = _Answer(scope, send)
+        if answer.headless:
+            scope["method"] = "GET"
+        began = time.perf_counter()
+        try:
+            with bound_contextvars(request=scope["assay.request_id"]):
+                await self._answer(scope, receive, answer)
+        except ClientDisconnect:
+            log.info("caller went away", request=scope["assay.request_id"])
+        except Exception as error:
+            facts = {"request": scope["assay.request_id"], "error": type(error).__name__, "at": _frames(error)}
+            log.error("request failed", **facts)  # noqa: TRY400  an exception's text may hold what must not be logged
+            if answer.status:
+                raise
+            await respond(Request(scope), Problem("internal-error"))(scope, receive, answer.send)
+        route = getattr(scope.get("route"), "path_format", "unmatched")
+        self._meter.answered(answer.method, route, answer.status, time.perf_counter() - began)
+
+    async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        limit = self._limit(scope["method"], scope["path"])
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
+            response: Response = respond(Request(scope), too_large(limit))
+        elif scope["method"] == "OPTIONS":
+            response = _options(scope)
+        else:
+            await self._app(scope, _bounded(receive, limit), answer.send)
+            return
+        await response(scope, receive, answer.send)
+
+    def _limit(self, method: str, path: str) -> int:
+        """Say how many bytes a body may have: files may have more, those most that go to disk as they come."""
+        if method == "POST" and path == UPLOADS:
+            return self._max_upload_bytes
+        if method == "POST" and _PICTURES.fullmatch(path) is not None:
+            return min(self._max_upload_bytes, MOST_BYTES)
+        return self._max_body_bytes
+
+
+class _Answer:
+    """The response as it goes out."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self.status, self.method, self.headless = 0, scope["method"], scope["method"] == "HEAD"
+        self._request_id, self._send = scope["assay.request_id"], send
+        self._ended = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self._request_id
+            for name, value in STANDING_HEADERS:
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-cache")
+        elif self.headless:
+            if self._ended:
+                return
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+            self._ended = True
+        await self._send(message)
+
+
+def too_large(limit: int) -> Problem:
+    """Refuse a body above `limit` bytes."""
+    return Problem("body-too-large", f"at most {limit} bytes are read", headers={"Connection": "close"})
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
+    taken = 0
+
+    async def bounded() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > limit:
+            raise too_large(limit)
+        return message
+
+    return bounded
+
+
+def _options(scope: Scope) -> Response:
+    allow = allowed_methods(scope["app"], scope["path"])
+    if not allow:
+        return respond(Request(scope), Problem("not-found", f"nothing is served at {scope['path'][:200]}"))
+    return Response(status_code=204, headers={"Allow": ", ".join(allow)})
+
+
+def _request_id(scope: Scope) -> str:
+    given = Headers(scope=scope).get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else new_id("req")
+
+
+def _frames(error: BaseException) -> list[str]:
+    """Where it happened, without the exception's text, which may quote a secret or a target's words."""
+    frames: list[Any] = traceback.extract_tb(error.__traceback__)[-12:]
+    return [f"{frame.filename.rpartition('/site-packages/')[2]}:{frame.lineno} {frame.name}" for frame in frames]

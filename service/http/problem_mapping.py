@@ -1,0 +1,278 @@
+"""Every exception becomes a problem document here, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from starlette.routing import compile_path
+
+from assay.errors import SpecificationError
+from assay.methods import every_method, method_name
+from service.http.json import pointer_to
+from service.http.problems import Problem, phrase, respond
+from store.core.errors import (
+    AlreadyFinished,
+    AlreadyWithdrawn,
+    BeyondTheLog,
+    CorpusFull,
+    ItemTaken,
+    NameTaken,
+    NotTheOwner,
+    PublishedForGood,
+    SecretLost,
+    SecretMoved,
+    StoreUnavailable,
+    UploadInUse,
+)
+from store.formats import NotInstalled, Unreadable
+
+log = structlog.get_logger(__name__)
+
+
+def register(app: FastAPI) -> None:
+    """Have `app` answer every error with a problem document."""
+    for kind, handler in (
+        (HTTPException, on_http_error),
+        (RequestValidationError, on_invalid_request),
+        (SpecificationError, on_bad_specification),
+        (StoreUnavailable, on_store_unavailable),
+        (AlreadyFinished, on_already_finished),
+        (SecretLost, on_secret_lost),
+        (SecretMoved, on_secret_lost),
+        (Unreadable, on_unreadable),
+        (NotInstalled, on_not_installed),
+        (UploadInUse, on_upload_in_use),
+        (NameTaken, on_name_taken),
+        (PublishedForGood, on_standing_rating),
+        (AlreadyWithdrawn, on_standing_rating),
+        (BeyondTheLog, on_beyond_the_log),
+        (NotTheOwner, on_not_the_owner),
+        (CorpusFull, on_corpus_full),
+        (ItemTaken, on_item_taken),
+    ):
+        app.add_exception_handler(kind, handler)
+
+
+@contextmanager
+def located(*place: str | int) -> Iterator[None]:
+    """Say where in the body a specification error belongs.
+
+    >>> with located("target"):
+    ...     desk.check(target)            # field "base_url" becomes the pointer /target/base_url
+    """
+    try:
+        yield
+    except SpecificationError as error:
+        raise _bad_specification(error, place) from None
+
+
+def allowed_methods(app: FastAPI, path: str) -> list[str]:
+    """List the methods of every route that `path` matches; the framework knows only the first's."""
+    found: set[str] = set()
+    for route in iter_route_contexts(app.routes):
+        if route.path and route.methods and compile_path(route.path)[0].match(path):
+            found |= route.methods
+    if "GET" in found:
+        found.add("HEAD")
+    return sorted(found | {"OPTIONS"}) if found else []
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """Answer a `Problem`, or an error that the framework raised by its number."""
+    assert isinstance(error, HTTPException)  # noqa: S101  registered for it
+    if isinstance(error, Problem):
+        return respond(request, error)
+    if error.status_code < 400:
+        return Response(status_code=error.status_code, headers=error.headers)
+    return respond(request, _from_number(request, error))
+
+
+def _from_number(request: Request, error: HTTPException) -> Problem:
+    path = request.scope.get("path", "")
+    match error.status_code:
+        case 404:
+            return Problem("not-found", f"nothing is served at {path[:200]}")
+        case 405:
+            allow = ", ".join(allowed_methods(request.app, path))
+            return Problem("method-not-allowed", f"it answers {allow}", headers={"Allow": allow})
+        case 413:
+            return Problem("body-too-large")
+        case 400:
+            return Problem("malformed-body")
+    problem = Problem("http-error", phrase(error.status_code), headers=error.headers)
+    problem.status_code = error.status_code
+    return problem
+
+
+async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
+    """Answer a request whose shape is wrong, naming every place."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
+    found = _not_of_others(error.errors())
+    causes = [one.get("ctx", {}).get("error") for one in found]
+    told = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in found]
+    well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
+    detail = told[0]["detail"] if len(told) == 1 else f"{len(told)} places need mending; see errors"
+    return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=told))
+
+
+def _not_of_others(errors: Sequence[Any]) -> list[Any]:
+    """Leave out lists that are called too short only because an item of theirs was refused."""
+    places = [tuple(one["loc"]) for one in errors]
+
+    def follows(one: Any) -> bool:
+        place = tuple(one["loc"])
+        return one["type"] == "too_short" and any(other[: len(place)] == place != other for other in places)
+
+    return [one for one in errors if not follows(one)]
+
+
+async def on_bad_specification(request: Request, error: Exception) -> JSONResponse:
+    """Answer a specification that cannot be carried out."""
+    assert isinstance(error, SpecificationError)  # noqa: S101  registered for it
+    return respond(request, _bad_specification(error, ()))
+
+
+async def on_store_unavailable(request: Request, error: Exception) -> JSONResponse:
+    """Answer while the database is out of reach."""
+    assert isinstance(error, StoreUnavailable)  # noqa: S101  registered for it
+    return respond(request, Problem("store-unavailable", headers={"Retry-After": str(error.retry_after_s)}))
+
+
+async def on_already_finished(request: Request, error: Exception) -> JSONResponse:
+    """Answer a cancellation that comes too late."""
+    assert isinstance(error, AlreadyFinished)  # noqa: S101  registered for it
+    return respond(request, Problem("already-finished", f"the job has already {error.status}", job_status=error.status))
+
+
+async def on_secret_lost(request: Request, error: Exception) -> JSONResponse:
+    """Answer where a saved target's secret cannot be opened any more."""
+    log.error("secret not opened", request=request.scope["assay.request_id"], why=type(error).__name__)
+    return respond(request, Problem("secret_lost"))
+
+
+async def on_unreadable(request: Request, error: Exception) -> JSONResponse:
+    """Answer a file that is not what it says, naming the place in it."""
+    assert isinstance(error, Unreadable)  # noqa: S101  registered for it
+    place = {"line": error.line, "column": error.column}
+    told = {name: value for name, value in place.items() if value is not None} | {"detail": str(error)}
+    return respond(request, Problem("unreadable-upload", str(error), errors=[told]))
+
+
+async def on_not_installed(request: Request, error: Exception) -> JSONResponse:
+    """Answer a file whose format only an optional package reads."""
+    assert isinstance(error, NotInstalled)  # noqa: S101  registered for it
+    return respond(request, Problem("not-installed", str(error), extra=error.extra))
+
+
+async def on_upload_in_use(request: Request, error: Exception) -> JSONResponse:
+    """Answer the removal of an upload that a job needs."""
+    assert isinstance(error, UploadInUse)  # noqa: S101  registered for it
+    return respond(request, Problem("upload-in-use", str(error), job=error.job_id))
+
+
+async def on_name_taken(request: Request, error: Exception) -> JSONResponse:
+    """Answer a specification whose name is there already."""
+    assert isinstance(error, NameTaken)  # noqa: S101  registered for it
+    return respond(request, Problem("name-taken", str(error), errors=[{"pointer": "/name", "detail": str(error)}]))
+
+
+async def on_not_the_owner(request: Request, error: Exception) -> JSONResponse:
+    """Answer a reply from somebody who has not shown that the rated host is theirs."""
+    assert isinstance(error, NotTheOwner)  # noqa: S101  registered for it
+    return respond(request, Problem("not-the-owner", str(error), host=error.host))
+
+
+async def on_standing_rating(request: Request, error: Exception) -> JSONResponse:
+    """Answer where a rating's standing does not allow the change that was asked for."""
+    assert isinstance(error, PublishedForGood | AlreadyWithdrawn)  # noqa: S101  registered for them
+    return respond(request, Problem(error.code, str(error)))
+
+
+async def on_beyond_the_log(request: Request, error: Exception) -> JSONResponse:
+    """Answer a question about entries that the log does not have."""
+    assert isinstance(error, BeyondTheLog)  # noqa: S101  registered for it
+    told = {"parameter": error.name, "detail": str(error)}
+    return respond(request, Problem(error.code, str(error), errors=[told]))
+
+
+async def on_corpus_full(request: Request, error: Exception) -> JSONResponse:
+    """Answer items that a corpus has no room for."""
+    assert isinstance(error, CorpusFull)  # noqa: S101  registered for it
+    return respond(request, Problem(error.code, str(error)))
+
+
+async def on_item_taken(request: Request, error: Exception) -> JSONResponse:
+    """Answer a sentence that is to become one that is there."""
+    assert isinstance(error, ItemTaken)  # noqa: S101  registered for it
+    told = {"pointer": "/text", "detail": str(error)}
+    return respond(request, Problem(error.code, str(error), errors=[told], item=error.item_id))
+
+
+def _bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
+    told = {"pointer": pointer_to(*place, *_parts(error.field)), "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[told])
+
+
+def _parts(field: str | None) -> list[str]:
+    return field.split(".") if field else []
+
+
+def _message(one: dict[str, Any], body: Any) -> str:
+    """Say what was wrong; a name that is not known comes with those that are."""
+    match one["type"]:
+        case "union_tag_invalid":
+            known = one["ctx"]["expected_tags"].replace("'", "")
+            return f"no {_discriminator(one)} is called {one['ctx']['tag']!r}; known: {known}"
+        case "unexpected_keyword_argument" | "extra_forbidden":
+            known = ", ".join(_known_fields(one["loc"], body))
+            return f"no field is called {one['loc'][-1]!r}" + (f"; known: {known}" if known else "")
+    return str(one["msg"]).removeprefix("Value error, ")
+
+
+def _discriminator(one: dict[str, Any]) -> str:
+    return str(one["ctx"]["discriminator"]).strip("'")
+
+
+def _known_fields(place: Sequence[str | int], body: Any) -> Sequence[str]:
+    """List the fields of an experiment's method, the part of a request that most names are written in."""
+    if place[:2] != ("body", "experiment") or not isinstance(body, dict):
+        return ()
+    name = body["experiment"].get("method")
+    return [each.name for kind in every_method() if method_name(kind) == name for each in fields(kind)]
+
+
+def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
+    """Name the place of a validation error, without the tags that pydantic puts in for unions."""
+    where, *parts = one["loc"]
+    if where != "body":
+        return {"parameter" if where in {"query", "path"} else str(where): ".".join(str(part) for part in parts)}
+    cause = one.get("ctx", {}).get("error")
+    inner = _parts(cause.field) if isinstance(cause, SpecificationError) else []
+    missing = str(one["type"]).startswith("missing")
+    if one["type"].startswith("union_tag"):
+        inner = [_discriminator(one)]
+    return {"pointer": pointer_to(*_in_the_body(parts, body, missing=missing), *inner)}
+
+
+def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:
+    """Follow `parts` into the body, leaving out what is not there, except for the field that is missing."""
+    kept: list[str | int] = []
+    for place, part in enumerate(parts):
+        if isinstance(body, list):
+            there = isinstance(part, int) and 0 <= part < len(body)  # pydantic names places that a pair lacks
+        else:
+            there = isinstance(body, dict) and part in body
+        if there:
+            body = body[part]
+        if there or (missing and place == len(parts) - 1):
+            kept.append(part)
+    return kept

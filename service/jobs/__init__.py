@@ -1,0 +1,1 @@
+"""``/v1/jobs``: submit rating jobs and follow them."""

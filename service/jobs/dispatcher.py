@@ -1,0 +1,65 @@
+"""Queue of doorbell rings: a request neither waits for the broker nor fails with it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+import structlog
+
+from service.metrics import Meter
+
+WAITING_RINGS = 256
+
+log = structlog.get_logger(__name__)
+
+
+class Bell:
+    """One thread that rings for committed jobs, in order.
+
+    A ring that fails, or finds `WAITING_RINGS` before it because the broker stalls, is logged,
+    counted and dropped: the job is in the database, and the reconciler dispatches it.
+
+    Parameters
+    ----------
+    doorbell : callable
+        Wakes a worker for a job id. It may block for the broker's time-out, and it may raise.
+    meter : Meter
+        Counts the failures.
+    """
+
+    def __init__(self, doorbell: Callable[[str], None], meter: Meter) -> None:
+        self._doorbell, self._meter = doorbell, meter
+        self._waiting: queue.Queue[str | None] = queue.Queue(WAITING_RINGS)
+        self._thread: threading.Thread | None = None
+
+    def ring(self, job_id: str) -> None:
+        """Queue a ring and return at once."""
+        if self._thread is None:
+            # A daemon: a stalled broker must not keep the process from ending.
+            self._thread = threading.Thread(target=self._ring_all, name="doorbell", daemon=True)
+            self._thread.start()
+        try:
+            self._waiting.put_nowait(job_id)
+        except queue.Full:
+            self._failed(job_id, "too many rings are waiting")
+
+    def close(self) -> None:
+        """Stop after the queued rings, if they take no longer than a second."""
+        if self._thread is not None:
+            with suppress(queue.Full):
+                self._waiting.put_nowait(None)
+                self._thread.join(timeout=1)
+
+    def _ring_all(self) -> None:
+        while (job_id := self._waiting.get()) is not None:
+            try:
+                self._doorbell(job_id)
+            except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the job is safe
+                self._failed(job_id, type(error).__name__)
+
+    def _failed(self, job_id: str, why: str) -> None:
+        self._meter.doorbell_failures.inc()
+        log.warning("doorbell not rung", job=job_id, why=why)

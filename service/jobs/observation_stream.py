@@ -1,0 +1,87 @@
+"""The ledger of a job as a file, streamed: memory stays flat however long it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from starlette.responses import StreamingResponse
+
+from service.http.openapi.common_schemas import instant
+from store.core.database import AsyncDatabase
+from store.jobs import observations
+from store.jobs.observations import Kept
+
+ROWS_A_READ = 500
+
+COLUMNS = ("seq", "unit", "asks", "ask", "value", "failure", "copied", "attempts", "elapsed_ms", "recorded_at")
+"""Columns of the table; `ask` and a `value` that is no text are JSON."""
+
+RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
+
+
+def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
+    """Stream the ledger as CSV (RFC 4180)."""
+
+    async def lines() -> AsyncIterator[str]:
+        yield csv_lines([COLUMNS])
+        async for rows in _pages(database, job_id):
+            yield csv_lines([_cells(kept) for kept in rows])
+
+    return download(lines(), "text/csv; charset=utf-8", f"{job_id}-observations.csv")
+
+
+def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
+    """Stream the ledger as JSON lines, exactly as recorded."""
+
+    async def lines() -> AsyncIterator[str]:
+        async for rows in _pages(database, job_id):
+            yield "".join(json.dumps(_record(kept), allow_nan=False) + "\n" for kept in rows)
+
+    return download(lines(), "application/jsonl", f"{job_id}-observations.jsonl")
+
+
+async def _pages(database: AsyncDatabase, job_id: str) -> AsyncIterator[Sequence[Kept]]:
+    after = 0
+    while rows := await database.read(observations.page, job_id, after, ROWS_A_READ):
+        yield rows
+        after = rows[-1].seq
+
+
+def _record(kept: Kept) -> dict[str, Any]:
+    about = {"attempts": kept.attempts, "elapsed_ms": kept.elapsed_ms, "recorded_at": instant(kept.recorded_at)}
+    return {"seq": kept.seq, **kept.observation.as_json(), **about}
+
+
+def _cells(kept: Kept) -> list[Any]:
+    record = _record(kept)
+    ask, failure = dict(record["ask"]), record["failure"]
+    value = record["value"]
+    text = value if isinstance(value, str) or value is None else json.dumps(value)
+    about = [record[name] for name in COLUMNS[6:]]
+    told = (record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"])
+    return [kept.seq, *map(inert, told), *about]
+
+
+def inert(cell: str | None) -> str | None:
+    """Keep a spreadsheet from running what a target answered, and an encoder from failing on it."""
+    if cell is None:
+        return None
+    safe = cell.encode("utf-8", "backslashreplace").decode()
+    return "'" + safe if safe.startswith(RUNS_IN_A_SPREADSHEET) else safe
+
+
+def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
+    """Write rows as RFC 4180 has them."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\r\n").writerows(rows)
+    return written.getvalue()
+
+
+def download(lines: AsyncIterator[str], media_type: str, name: str) -> StreamingResponse:
+    """Answer with a file that is made while it is sent."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(lines, media_type=media_type, headers=headers)

@@ -1,0 +1,261 @@
+"""``/v1/jobs``: ask for a rating and follow it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Header, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import Field
+from starlette.exceptions import HTTPException
+
+from service.dependencies import Here, Service
+from service.http.authentication import Caller, Reader, Writer
+from service.http.cached_response import Answer
+from service.http.conditional import none_match, not_modified
+from service.http.idempotency import Repeat, Repeatable, keep
+from service.http.json import StrictRoute, json_response, write_json
+from service.http.openapi.examples import RATING_REQUESTS
+from service.http.pagination import Page, PageQuery, link_next, open_cursor
+from service.http.prefer import Wait
+from service.http.problems import base_url, not_found
+from service.jobs.observation_stream import ledger_csv, ledger_jsonl
+from service.jobs.schemas import (
+    EventView,
+    JobLine,
+    JobList,
+    JobView,
+    ObservationList,
+    ObservationView,
+    RatingLink,
+    RatingRequest,
+)
+from service.jobs.schemas import Status as JobStatus
+from service.jobs.status import Status
+from service.jobs.submission import Order, Placed, place, rating_order
+from service.targets.target_resolution import resolve_target
+from store.jobs import jobs, observations
+from store.jobs.jobs import Job
+from store.ratings import ratings
+from store.ratings.ratings import Stamp, StoredRating
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
+
+SHORTEST_RETRY_S, LONGEST_RETRY_S = 1, 10
+
+
+class JobQuery(PageQuery):
+    """What the list of jobs is narrowed to."""
+
+    status: JobStatus | None = None
+    target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
+
+
+@router.post(
+    "", status_code=202, response_model=JobView, operation_id="requestRating", response_description="Accepted."
+)
+async def request_rating(
+    request: Request,
+    body: Annotated[RatingRequest, Body(openapi_examples=RATING_REQUESTS)],
+    here: Here,
+    caller: Writer,
+    repeat: Repeat,
+    wait: Wait,
+    response: Response,
+) -> Response:
+    """Ask for a rating.
+
+    Always answers 202 with the job's address in `Location`, also when an earlier rating answers the
+    request (the job is then born `succeeded`) or the same request is running (then it is that job).
+    """
+    target = await resolve_target(here, caller, body.target)
+    order = await rating_order(here, caller, body, target)
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
+
+
+@router.get("", response_model=JobList, operation_id="listJobs")
+async def list_jobs(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]
+) -> Response:
+    """List your jobs, newest first, each without what its experiment holds by the thousand (`left_out`)."""
+    before = query.before("jobs")
+    page, found = await here.database.read(_page, caller.tenant, query, before)
+    now_s, base = here.clock(), base_url(request)
+    views = [JobLine.listed(job, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
+    listed = JobList(items=views, next_cursor=link_next(request, response, query, "jobs", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+@router.get("/{job_id}", response_model=JobView, operation_id="getJob")
+async def get_job(
+    request: Request, job_id: str, here: Here, caller: Reader, wait: Wait, response: Response
+) -> Response:
+    """See how far a job has come. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` rarer."""
+    key = (caller.tenant, job_id, base_url(request))
+    status = await here.statuses.get(key, partial(_look, here, *key))
+    if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
+        await here.feed.ended(job_id, wait)
+        status = await _look(here, *key)
+    answer = status.answer
+    headers = {**answer.headers, **response.headers}
+    return not_modified(request, headers) or answer.response(**response.headers)
+
+
+@router.post("/{job_id}/cancel", response_model=JobView, operation_id="cancelJob")
+async def cancel_job(request: Request, job_id: str, here: Here, caller: Writer) -> Response:
+    """Cancel a job: at once if it is queued, within seconds if it runs. One that has ended answers 409."""
+    job = await here.database.write(jobs.request_cancel, job_id, caller.tenant)
+    if job is None:
+        raise not_found("job", job_id)
+    here.statuses.forget(job_id)
+    status = await _look(here, caller.tenant, job_id, base_url(request))
+    return status.answer.response()
+
+
+async def found_job(job_id: str, here: Here, caller: Reader) -> Job:
+    """Read the job that a path names."""
+    job = await here.database.read(jobs.find, job_id, caller.tenant)
+    if job is None:
+        raise not_found("job", job_id)
+    return job
+
+
+FoundJob = Annotated[Job, Depends(found_job)]
+
+
+# ---------------------------------------------------------------------------- events
+async def stream_start(
+    job: FoundJob,
+    here: Here,
+    last_event_id: Annotated[
+        str | None,
+        Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
+    ] = None,
+) -> int:
+    """Find where a follower goes on. One that has seen everything is told not to come back (204)."""
+    after = int(last_event_id or 0)
+    if after and not await here.database.read(jobs.events, job.id, after - 1, 1):
+        after = 0  # no event of this job is as new: what was remembered is another job's
+    if after and job.finished and not await here.database.read(jobs.events, job.id, after, 1):
+        raise HTTPException(204)
+    return after
+
+
+@router.get(
+    "/{job_id}/events",
+    response_class=EventSourceResponse,
+    operation_id="followJob",
+    response_description="Server-sent events; `data` is an event as JSON, `id` goes into `Last-Event-ID`.",
+)
+async def follow_job(
+    request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], here: Here
+) -> AsyncIterator[ServerSentEvent]:
+    """Follow a job live, from its beginning or from `Last-Event-ID`, until it has ended."""
+    if "assay.head" in request.scope:
+        return
+    async for event in here.feed.follow(job.id, after):
+        yield ServerSentEvent(data=EventView.of(event), event=event.type, id=str(event.id))
+
+
+# ---------------------------------------------------------------------------- observations
+@router.get("/{job_id}/observations", response_model=ObservationList, operation_id="listObservations")
+async def list_observations(
+    request: Request, response: Response, job: FoundJob, here: Here, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """Read every question with its reply, in the order they were recorded."""
+    name = f"observations of {job.id}"
+    after = 0 if query.cursor is None else open_cursor(query.cursor, name, {})[0]
+    rows = await here.database.read(observations.page, job.id, after, query.limit + 1)
+    page = Page.of(rows, query.limit, lambda kept: (kept.seq, ""))
+    items = [ObservationView.of(kept) for kept in page.rows]
+    listed = ObservationList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+@router.get("/{job_id}/observations.csv", response_class=Response, operation_id="downloadObservationsCsv")
+async def download_csv(job: FoundJob, here: Here) -> Response:
+    """Download all observations as a table. Cells that a spreadsheet would run begin with `'`."""
+    return ledger_csv(here.database, job.id)
+
+
+@router.get("/{job_id}/observations.jsonl", response_class=Response, operation_id="downloadObservationsJsonl")
+async def download_jsonl(job: FoundJob, here: Here) -> Response:
+    """Download all observations exactly as they were recorded, one JSON object a line."""
+    return ledger_jsonl(here.database, job.id)
+
+
+# ---------------------------------------------------------------------------- answers about a job
+async def answer_order(
+    request: Request, here: Service, caller: Caller, order: Order, repeat: Repeatable, wait: int | None, sent: Response
+) -> Response:
+    """Place an order and answer 202, after waiting for the job's end if that is preferred."""
+
+    def show(job: Job, rating: Stamp | StoredRating | None, position: int | None) -> Answer:
+        return _answer(base_url(request), here, 202, job, position, rating)
+
+    placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
+    answer: Answer = placed
+    if isinstance(placed, Placed) and wait and not placed.job.finished:
+        await here.feed.ended(placed.job.id, wait)
+        answer = await here.database.write(_show_again, placed.job, show, repeat)
+    if allowance is None:
+        allowance = await here.rates.left(caller.purse)
+    return answer.response(**sent.headers, **allowance.headers)
+
+
+def _show_again(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
+    """Shape the answer again after the wait; a repetition of the request shall get this one."""
+    now = jobs.find(c, job.id, job.tenant) or job
+    answer: Answer = show(now, _rating_of(c, now), jobs.queue_position(c, now))
+    keep(c, repeat, answer)
+    return answer
+
+
+async def _look(here: Service, tenant: str, job_id: str, base: str) -> Status:
+    seen = await here.database.read(_read, job_id, tenant)
+    if seen is None:
+        raise not_found("job", job_id)
+    job, position, rating = seen
+    return Status(_answer(base, here, 200, job, position, rating), job.finished)
+
+
+def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | None] | None:
+    job = jobs.find(c, job_id, tenant)
+    return None if job is None else (job, jobs.queue_position(c, job), _rating_of(c, job))
+
+
+def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
+    rows = jobs.page(c, tenant, status=query.status, target_url=query.target_url, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda job: (job.created_at, job.id))
+    found = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
+    return page, {job.id: found[job.rating_id] for job in page.rows if job.rating_id in found}
+
+
+def _rating_of(c: Any, job: Job) -> Stamp | None:
+    return None if job.rating_id is None else ratings.stamps(c, [job.rating_id]).get(job.rating_id)
+
+
+def _link(rating: Stamp | StoredRating | None) -> RatingLink | None:
+    if rating is None:
+        return None
+    return RatingLink(id=rating.id, letter=rating.letter, declared=rating.declared, href=f"/v1/ratings/{rating.id}")
+
+
+def _answer(
+    base: str, here: Service, status: int, job: Job, position: int | None, rating: Stamp | StoredRating | None
+) -> Answer:
+    view = JobView.of(job, base=base, now_s=here.clock(), position=position, rating=_link(rating))
+    headers = {"ETag": f'W/"{job.version}-{position or 0}"', "Cache-Control": "private, no-cache"}
+    if status == 202:
+        headers["Location"] = f"{router.prefix}/{job.id}"
+        headers["Retry-After"] = "0"
+    if not job.finished:
+        headers["Retry-After"] = str(_retry_after(view.eta_seconds))
+    return Answer(status, write_json(view), headers)
+
+
+def _retry_after(eta_seconds: int | None) -> int:
+    """Ask again after a tenth of what is left, within reason."""
+    return min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, (eta_seconds or 0) // 10))

@@ -1,0 +1,56 @@
+"""``/v1/keys``: API keys of your tenant."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Request, Response
+
+from service.dependencies import Here
+from service.http.authentication import Admin
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.examples import KEYS
+from service.http.pagination import Page, PageQuery, link_next
+from service.http.problems import not_found
+from service.keys.schemas import KeyList, KeyRequest, KeyView, NewKeyView
+from store.core.clock import read_clock
+from store.security import keys
+from store.security.keys import ApiKey
+
+router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
+
+
+@router.post("", status_code=201, response_model=NewKeyView, operation_id="createKey", response_description="Made.")
+async def create_key(body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], here: Here, caller: Admin) -> Response:
+    """Make a key. It is shown in this answer and never again."""
+    made, plain = await here.database.write(_create, caller.tenant, body)
+    shown = NewKeyView(**KeyView.of(made).model_dump(), key=plain)
+    headers = {"Location": f"{router.prefix}/{made.id}", "Cache-Control": "no-store"}
+    return json_response(shown, status=201, headers=headers)
+
+
+@router.get("", response_model=KeyList, operation_id="listKeys")
+async def list_keys(
+    request: Request, response: Response, here: Here, caller: Admin, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """List your tenant's keys, newest first, revoked ones included. The keys themselves are not stored."""
+    before = query.before("keys")
+    rows = await here.database.read(keys.page, caller.tenant, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda key: (key.created_at, key.id))
+    items = [KeyView.of(key) for key in page.rows]
+    listed = KeyList(items=items, next_cursor=link_next(request, response, query, "keys", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+@router.delete("/{key_id}", status_code=204, operation_id="revokeKey", response_description="Revoked.")
+async def revoke_key(key_id: str, here: Here, caller: Admin) -> Response:
+    """Revoke a key, at once and for good."""
+    if not await here.database.write(keys.revoke, key_id, caller.tenant):
+        raise not_found("key", key_id)
+    return Response(status_code=204)
+
+
+def _create(c: Any, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
+    """Make a key that expires by the database's clock, which is what checks it."""
+    expires_at = None if body.expires_in_s is None else read_clock(c) + body.expires_in_s * 1000
+    return keys.create(c, tenant, body.scopes, body.name, expires_at)

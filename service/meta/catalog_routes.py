@@ -1,0 +1,86 @@
+"""``/v1/methods``, ``/v1/attributes``, ``/v1/protocols``: what can be asked, as JSON Schema."""
+
+from __future__ import annotations
+
+import inspect
+
+from fastapi import APIRouter
+from pydantic import TypeAdapter
+
+from assay.catalog import attribute, attributes
+from assay.methods import AnyMethod, every_method, method_name
+from service.dependencies import Here
+from service.http.json import StrictRoute
+from service.http.problems import Problem
+from service.meta.catalog_schemas import (
+    AttributeList,
+    AttributeView,
+    MethodList,
+    MethodSummary,
+    MethodView,
+    ProtocolList,
+    ProtocolView,
+)
+from store.ratings.experiment_json import dump_method, method_schema, parse_method
+
+router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
+
+
+@router.get("/methods", operation_id="listMethods")
+async def list_methods() -> MethodList:
+    """List the ways to look for bias."""
+    return MethodList(items=[_summary(kind) for kind in every_method()])
+
+
+@router.get("/methods/{name}", operation_id="getMethod")
+async def get_method(name: str) -> MethodView:
+    """Read a method's fields, as the JSON Schema of a request's `experiment`, and its defaults."""
+    kind = next((one for one in every_method() if method_name(one) == name), None)
+    if kind is None:
+        known = ", ".join(method_name(one) for one in every_method())
+        raise Problem("not-found", f"no method is called {name[:80]!r}; known: {known}")
+    example = parse_method({"method": name, "attribute": "gender"})
+    return MethodView(
+        **_summary(kind).model_dump(),
+        description=inspect.getdoc(kind) or "",
+        schema=method_schema(name),
+        example=dump_method(example),
+        expected_probes=example.expected_probes(),
+    )
+
+
+@router.get("/attributes", operation_id="listAttributes")
+async def list_attributes() -> AttributeList:
+    """List what bias can be tested for."""
+    return AttributeList(items=[_attribute(name) for name in attributes()])
+
+
+@router.get("/protocols", operation_id="listProtocols")
+async def list_protocols(here: Here) -> ProtocolList:
+    """List how targets may speak, with the schema of their `settings`."""
+    return ProtocolList(
+        items=[
+            ProtocolView(
+                name=one.name,
+                summary=one.summary,
+                kinds=sorted(one.kinds),
+                needs_url=one.needs_url,
+                needs_secret=one.needs_secret,
+                reproducible=one.reproducible,
+                settings_schema=TypeAdapter(one.settings_type).json_schema(),
+            )
+            for one in here.desk.protocols()
+        ]
+    )
+
+
+def _summary(kind: type[AnyMethod]) -> MethodSummary:
+    name = method_name(kind)
+    return MethodSummary(name=name, summary=kind.summary, kinds=sorted(kind.kinds), href=f"/v1/methods/{name}")
+
+
+def _attribute(name: str) -> AttributeView:
+    one = attribute(name)
+    return AttributeView(
+        name=name, title=one.title, values=list(one.value_names), residual=one.residual, source=one.source
+    )

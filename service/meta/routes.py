@@ -1,0 +1,152 @@
+"""The service about itself: health, numbers, limits, documentation, and what its problems mean."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse
+
+import assay
+from assay.methods import every_method, method_name
+from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
+from service.dependencies import Here
+from service.http.authentication import Reader
+from service.http.json import StrictRoute
+from service.http.pagination import MAX_ROWS
+from service.http.prefer import LONGEST_WAIT_S
+from service.http.problems import KINDS, Problem, ProblemKind, kind_named
+from service.jobs.schemas import MAX_CALLS
+from service.meta.schemas import ActiveView, Health, InfoView, LimitsView, RateView
+from service.ratings.reports import report_formats
+from service.ratings.schemas import Methodology
+from store.core import migrate
+from store.core.errors import SchemaMismatch, StoreUnavailable
+from store.jobs import jobs
+
+router = APIRouter(tags=["service"], route_class=StrictRoute)
+
+STATIC = Path(__file__).parent.parent / "static"
+ASSETS = {
+    "swagger-ui.css": "text/css",
+    "swagger-ui-bundle.js": "text/javascript",
+    "docs.js": "text/javascript",
+}
+DOCS_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
+)
+PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+READINESS_TIMEOUT_S = 5
+
+
+@router.get("/livez", operation_id="livez")
+async def livez() -> Health:
+    """Say that the process runs."""
+    return Health(status="alive")
+
+
+@router.get("/readyz", operation_id="readyz")
+async def readyz(here: Here) -> Health:
+    """Say whether requests can be served: the database answers and has the schema this version needs."""
+    try:
+        async with asyncio.timeout(READINESS_TIMEOUT_S):
+            await asyncio.to_thread(migrate.check, here.settings.resolved_database_url)
+    except (SchemaMismatch, StoreUnavailable, TimeoutError) as error:
+        detail = f"the database is not usable ({type(error).__name__})"
+        raise Problem("not-ready", detail, headers={"Retry-After": "5"}) from None
+    return Health(status="ready")
+
+
+@router.get("/metrics", response_class=Response, operation_id="metrics")
+async def metrics(here: Here) -> Response:
+    """Read the service's counters in Prometheus's text format."""
+    backlog = await here.database.read(jobs.backlog)
+    return Response(here.meter.exposition(backlog), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/v1/info", operation_id="getInfo")
+async def get_info(here: Here) -> InfoView:
+    """Read what this service is and what it can do."""
+    return InfoView(
+        name="Assay",
+        version=assay.__version__,
+        methodology=Methodology(version=METHODOLOGY_VERSION, digest=METHODOLOGY_DIGEST),
+        keys_needed=here.settings.keys_required,
+        methods=[method_name(kind) for kind in every_method()],
+        protocols=[one.name for one in here.desk.protocols()],
+        report_formats=report_formats(),
+        documentation="/docs",
+        openapi="/openapi.json",
+    )
+
+
+@router.get("/v1/limits", operation_id="getLimits")
+async def get_limits(here: Here, caller: Reader) -> LimitsView:
+    """Read what you may use, and how much of it is left."""
+    left = await here.rates.left(caller.purse)
+    most = here.settings.max_active_jobs
+    used = await here.database.read(jobs.count_unfinished, caller.tenant)
+    return LimitsView(
+        new_jobs=RateView(limit=left.limit, window_s=left.window_s, remaining=left.remaining, reset_s=left.reset_s),
+        active_jobs=ActiveView(limit=most, used=used),
+        body_bytes=here.settings.max_body_bytes,
+        upload_bytes=here.settings.max_upload_bytes,
+        page_rows=MAX_ROWS,
+        wait_s=LONGEST_WAIT_S,
+        deadline_s=here.settings.longest_deadline_s,
+        calls_a_job=MAX_CALLS,
+    )
+
+
+# ---------------------------------------------------------------------------- pages
+@router.get("/problems", response_class=HTMLResponse, operation_id="listProblems")
+async def list_problems() -> Response:
+    """Read about every kind of problem."""
+    return _page("Problems", "".join(_explained(kind) for kind in KINDS.values()))
+
+
+@router.get("/problems/{code}", response_class=HTMLResponse, operation_id="explainProblem")
+async def explain_problem(code: str) -> Response:
+    """Read what a kind of problem means and what would do. Problem documents point here."""
+    kind = kind_named(code)
+    if kind is None:
+        raise Problem("not-found", f"no problem has the code {code[:80]!r}")
+    return _page(kind.title, _explained(kind))
+
+
+@router.get("/docs", response_class=HTMLResponse, include_in_schema=False)
+async def show_docs(request: Request) -> Response:
+    """Show the interactive documentation, from files of our own only."""
+    root = request.scope.get("root_path", "")
+    body = (
+        '<div id="documentation"></div>'
+        f'<script src="{root}/static/swagger-ui-bundle.js"></script>'
+        f'<script src="{root}/static/docs.js" data-schema="{root}/openapi.json"></script>'
+    )
+    style = f'<link rel="stylesheet" href="{root}/static/swagger-ui.css">'
+    return _page("Assay API", body, head=style, policy=DOCS_POLICY)
+
+
+@router.get("/static/{name}", include_in_schema=False)
+async def get_asset(name: str) -> Response:
+    """Serve a file of the documentation page."""
+    if name not in ASSETS:
+        raise Problem("not-found", f"no file is called {name[:80]!r}")
+    return FileResponse(STATIC / name, media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=86400"})
+
+
+def _explained(kind: ProblemKind) -> str:
+    return (
+        f"<h2>{html.escape(kind.title)}</h2><p><code>{kind.code}</code>, HTTP {kind.status}</p>"
+        f"<p>{html.escape(kind.meaning)}</p><p><strong>What would do:</strong> {html.escape(kind.remedy)}</p>"
+    )
+
+
+def _page(title: str, body: str, *, head: str = "", policy: str = PAGE_POLICY) -> Response:
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{html.escape(title)}</title>{head}</head><body>{body}</body></html>"
+    )
+    return HTMLResponse(page, headers={"Content-Security-Policy": policy})

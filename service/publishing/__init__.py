@@ -1,0 +1,1 @@
+"""Publication of ratings: the registry, the log, replies, badges."""

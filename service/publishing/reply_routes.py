@@ -1,0 +1,57 @@
+"""``/v1/ratings/{id}/reply``: what the owner of the rated service says of its rating."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Request, Response
+
+from service.dependencies import Here
+from service.domains.schemas import ReplyRequest, ReplyView
+from service.http.authentication import TargetWriter
+from service.http.conditional import entity_tag, not_modified
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.examples import REPLIES
+from service.http.problems import Problem, not_found
+from service.ratings.annotations import Beside
+from service.ratings.routes import FoundRating, found_rating
+from store.ratings import replies
+from store.ratings.replies import OwnersReply
+
+router = APIRouter(prefix="/v1/ratings/{rating_id}/reply", tags=["replies"], route_class=StrictRoute)
+
+
+@router.get("", response_model=ReplyView, operation_id="getReply")
+async def get_reply(request: Request, rating: FoundRating, here: Here) -> Response:
+    """Read the reply to a rating; 404 if there is none."""
+    reply = await here.database.read(replies.find, rating.id)
+    if reply is None:
+        raise Problem("not-found", f"nobody has replied to {rating.id}")
+    headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(ReplyView.of(reply), headers=headers)
+
+
+@router.put("", response_model=ReplyView, operation_id="putReply", response_description="Written.")
+async def put_reply(
+    rating_id: str, body: Annotated[ReplyRequest, Body(openapi_examples=REPLIES)], here: Here, caller: TargetWriter
+) -> Response:
+    """Reply to a rating of a service at a host that you have shown to be yours, whoever asked for the rating.
+
+    The reply is shown beside the rating and alters nothing of it. Writing again replaces it. The first one answers 201.
+    """
+    rating = await found_rating(rating_id, here, caller)
+    reply, new = await here.database.write(replies.put, rating, caller.tenant, body.text, body.link)
+    headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if new else {}
+    return json_response(ReplyView.of(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers})
+
+
+@router.delete("", status_code=204, operation_id="removeReply", response_description="Removed.")
+async def remove_reply(rating_id: str, here: Here, caller: TargetWriter) -> Response:
+    """Take your reply back."""
+    if not await here.database.write(replies.remove, rating_id, caller.tenant):
+        raise not_found("reply of yours to the rating", rating_id)
+    return Response(status_code=204)
+
+
+def _etag(reply: OwnersReply) -> str:
+    return entity_tag(reply.rating_id + Beside(reply=reply).tag)

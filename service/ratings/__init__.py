@@ -1,0 +1,1 @@
+"""``/v1/ratings``: read ratings, their reports and comparisons."""

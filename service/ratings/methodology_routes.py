@@ -1,0 +1,142 @@
+"""``/v1/methodology``: the frozen documents; and what other versions say of a rating."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Request, Response
+
+from assay.canonical import digest_of
+from assay.errors import UnknownName
+from assay.rating.methodology import Methodology
+from assay.rating.rerating import check_knows
+from service.dependencies import Here, Service
+from service.http.authentication import Writer
+from service.http.conditional import not_modified
+from service.http.idempotency import Repeat
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.examples import RERATINGS
+from service.http.prefer import Wait
+from service.http.problems import Problem, not_found
+from service.jobs.maintenance_jobs import errand
+from service.jobs.routes import answer_order
+from service.jobs.schemas import JobView
+from service.ratings.methodology_schemas import (
+    LetterByVersion,
+    LetterList,
+    MethodologyLine,
+    MethodologyList,
+    MethodologyView,
+    RerateRequest,
+)
+from service.ratings.routes import FoundRating, found_rating
+from store.core.clock import iso
+from store.ratings import rerated
+from store.ratings.ratings import StoredRating
+
+router = APIRouter(prefix="/v1/methodology", tags=["methodology"], route_class=StrictRoute)
+of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
+
+KEPT = "public, max-age=300"
+RERATING_DEADLINE_S = 600
+
+Version = Annotated[str, Path(description="A version such as `1.0.0`, or `current`.", examples=["current"])]
+
+
+@router.get("", response_model=MethodologyList, operation_id="listMethodologies")
+async def list_methodologies(request: Request, here: Here) -> Response:
+    """List every version of the methodology, newest first, with what changed."""
+    every = here.methodologies
+    items = [MethodologyLine.of(one) for one in reversed(every.versions)]
+    listed = MethodologyList(current=every.current.version, next=every.next and every.next.version, items=items)
+    headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": KEPT}
+    return not_modified(request, headers) or json_response(listed, headers=headers)
+
+
+@router.get("/{version}.md", response_class=Response, operation_id="getMethodologyText")
+async def get_text(request: Request, version: Version, here: Here) -> Response:
+    """Read the frozen document alone, byte for byte: its sha256 stands on every rating made under it."""
+    one = _named(here, version)
+    headers = _headers(one)
+    return not_modified(request, headers) or Response(
+        one.text.encode("utf-8"), headers=headers, media_type="text/markdown; charset=utf-8"
+    )
+
+
+@router.get("/{version}", response_model=MethodologyView, operation_id="getMethodology")
+async def get_methodology(request: Request, version: Version, here: Here) -> Response:
+    """Read a version: its document, its digest, what changed, and which methods it has letters for."""
+    one = _named(here, version)
+    headers = _headers(one) | {"Content-Location": f"{router.prefix}/{one.version}"}
+    return not_modified(request, headers) or json_response(MethodologyView.of(one), headers=headers)
+
+
+# ---------------------------------------------------------------------------- of a rating
+@of_ratings.get("/{rating_id}/methodologies", response_model=LetterList, operation_id="listLettersByMethodology")
+async def list_letters(request: Request, rating: FoundRating, here: Here) -> Response:
+    """List what versions of the methodology say of a rating's evidence: its own first, then those computed since."""
+    kept = await here.database.read(rerated.of_rating, rating.id)
+    again = [LetterByVersion.of(one) for one in kept if one.methodology_version != rating.methodology_version]
+    listed = LetterList(rating=rating.id, items=[_given(rating), *again])
+    headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(listed, headers=headers)
+
+
+@of_ratings.post(
+    "/{rating_id}/rerate",
+    status_code=202,
+    response_model=JobView,
+    operation_id="rerateRating",
+    response_description="Accepted; 200 instead if it ended while it was waited for.",
+)
+async def rerate_rating(
+    request: Request,
+    rating_id: str,
+    body: Annotated[RerateRequest, Body(openapi_examples=RERATINGS)],
+    here: Here,
+    caller: Writer,
+    repeat: Repeat,
+    wait: Wait,
+    response: Response,
+) -> Response:
+    """Rate the recorded evidence of a rating of yours by another version of the methodology, without a call.
+
+    It is a job. The rating stays as it is; the letter is shown by `/methodologies`, and as `next_methodology` where
+    the version is the next one.
+    """
+    rating = await found_rating(rating_id, here, caller)
+    if rating.tenant != caller.tenant:
+        raise not_found("rating", rating.id)
+    methodology = here.methodologies.named(body.version)
+    check_knows(methodology, rating.method)
+    concerns = {"rating": rating.id, "version": methodology.version}
+    target = {**rating.target, "base_url": rating.target_url}
+    order = errand(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)
+    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
+    if wait and b'"status":"succeeded"' in answer.body:
+        answer.status_code = 200
+    return answer
+
+
+def _named(here: Service, version: str) -> Methodology:
+    try:
+        return here.methodologies.named(version)
+    except UnknownName as unknown:
+        raise Problem("not-found", str(unknown)) from None
+
+
+def _headers(one: Methodology) -> dict[str, str]:
+    """Name a representation: the text never changes, whether it is current does."""
+    return {"ETag": f'"{one.version}-{one.digest[7:23]}-{one.status}"', "Cache-Control": KEPT}
+
+
+def _given(rating: StoredRating) -> LetterByVersion:
+    return LetterByVersion(
+        version=rating.methodology_version,
+        digest=rating.document["methodology"]["digest"],
+        letter=rating.letter,
+        declared=rating.declared,
+        probabilities=rating.document["probabilities"],
+        given=True,
+        computed_at=iso(rating.created_at),
+    )

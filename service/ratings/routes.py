@@ -1,0 +1,170 @@
+"""``/v1/ratings``: what was found. Reading never starts work."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+import assay
+from service.dependencies import Here, Service
+from service.http.authentication import PublicReader
+from service.http.conditional import not_modified
+from service.http.json import StrictRoute, json_response
+from service.http.pagination import Page, link_next
+from service.http.problems import Problem, not_found
+from service.jobs.observation_stream import ledger_csv
+from service.ratings.annotations import Beside, beside
+from service.ratings.comparison import compared
+from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
+from service.ratings.freshness import caching, dated, headers_of
+from service.ratings.reports import report
+from service.ratings.schemas import RatingList, RatingQuery, RatingView
+from service.ratings.sentence_table import sentence_table
+from service.ratings.summaries import listed
+from store.ratings import ratings
+from store.ratings.ratings import StoredRating
+
+router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
+
+
+@router.get("", response_model=RatingList, operation_id="listRatings")
+async def list_ratings(
+    request: Request, response: Response, here: Here, caller: PublicReader, query: Annotated[RatingQuery, Query()]
+) -> Response:
+    """List your ratings and everyone's public ones, newest first."""
+    wanted, before = query.filters(), query.before("ratings")
+    rows = await here.database.read(ratings.page, caller.tenant, **wanted, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda rating: (rating.created_at, rating.id))
+    asides = await here.database.read(beside, page.rows, here.methodologies.next)
+    items = [listed(asides[rating.id].shown_with(rating.shown)) for rating in page.rows]
+    answer = RatingList(items=items, next_cursor=link_next(request, response, query, "ratings", page.next_key))
+    return json_response(answer, headers=response.headers)
+
+
+class LatestQuery(BaseModel):
+    """Which target's rating, and which of its ratings."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
+    attribute: Annotated[str | None, Field(max_length=100)] = None
+    method: Annotated[str | None, Field(max_length=100)] = None
+
+
+@router.get("/latest", response_model=RatingView, operation_id="latestRating")
+async def latest_rating(
+    request: Request, here: Here, caller: PublicReader, query: Annotated[LatestQuery, Query()]
+) -> Response:
+    """Read a target's newest rating, expired or not. 404 if there is none, 409 if several could be meant."""
+    found = await here.database.read(
+        ratings.latest, caller.tenant, query.target_url, attribute=query.attribute, method=query.method
+    )
+    if not found:
+        raise Problem("no-rating", errors=[{"parameter": "target_url", "detail": "no rating that you may see"}])
+    if len(found) > 1:
+        raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in found])
+    return await _shown(request, here, found[0])
+
+
+async def found_rating(rating_id: str, here: Here, caller: PublicReader) -> StoredRating:
+    """Read the rating that a path names: the caller's own, or one that is public or unlisted."""
+    rating = await here.database.read(ratings.find, rating_id, caller.tenant)
+    if rating is None:
+        raise not_found("rating", rating_id)
+    return rating
+
+
+FoundRating = Annotated[StoredRating, Depends(found_rating)]
+
+
+@router.get("/{rating_id}", response_model=RatingView, operation_id="getRating")
+async def get_rating(request: Request, rating: FoundRating, here: Here) -> Response:
+    """Read a rating. It never changes; what stands beside it may (`next_methodology`, `reply`)."""
+    return await _shown(request, here, rating)
+
+
+@router.get("/{rating_id}/report.html", response_class=Response, operation_id="getReportHtml")
+async def get_report_html(request: Request, rating: FoundRating, here: Here) -> Response:
+    """Read a rating as a page for people: one file, no scripts, nothing loaded."""
+    return await _report(request, here, rating, "html")
+
+
+@router.get("/{rating_id}/report.md", response_class=Response, operation_id="getReportMarkdown")
+async def get_report_markdown(request: Request, rating: FoundRating, here: Here) -> Response:
+    """Read a rating as Markdown."""
+    return await _report(request, here, rating, "markdown")
+
+
+@router.get("/{rating_id}/observations.csv", response_class=Response, operation_id="downloadEvidenceCsv")
+async def download_evidence(rating: FoundRating, here: Here) -> Response:
+    """Download the evidence behind a rating: every question with its reply."""
+    ledger = ledger_csv(here.database, rating.job_id)
+    ledger.headers.update(dated(rating))
+    return ledger
+
+
+@router.get("/{rating_id}/sentences.csv", response_class=Response, operation_id="downloadSentencesCsv")
+async def download_sentences(rating: FoundRating) -> Response:
+    """Download what a language model preferred: a row for each sentence and its counterpart.
+
+    Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run begin with `'`.
+    """
+    return sentence_table(rating, dated(rating))
+
+
+@router.get("/{rating_id}/comparison", response_model=ComparisonView, operation_id="compareRatings")
+async def compare_ratings(
+    request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ComparisonQuery, Query()]
+) -> Response:
+    """Compare this rating with another of the same words, such as before and after debiasing.
+
+    Both are ratings by association, which carry the distances that a posterior is drawn from again.
+    """
+    other = await found_rating(query.other, here, caller)
+    headers = headers_of_both(rating, other)
+    return not_modified(request, headers) or json_response(await compared(rating, other), headers=headers)
+
+
+async def _shown(request: Request, here: Service, rating: StoredRating) -> Response:
+    aside = await _beside(here, rating)
+    headers = _headers(rating, aside) | {"Content-Location": f"{router.prefix}/{rating.id}"}
+    return not_modified(request, headers) or json_response(aside.shown_with(rating.shown), headers=headers)
+
+
+async def _report(request: Request, here: Service, rating: StoredRating, name: str) -> Response:
+    aside, expired = await _beside(here, rating), here.clock() * 1000 >= rating.expires_at
+    headers = _headers(rating, aside, expired=expired)
+    return not_modified(request, headers) or report(
+        name, aside.shown_with(rating.shown) | {"expired": expired}, headers
+    )
+
+
+async def _beside(here: Service, rating: StoredRating) -> Beside:
+    return (await here.database.read(beside, [rating], here.methodologies.next))[rating.id]
+
+
+def _headers(rating: StoredRating, aside: Beside, *, expired: bool = False) -> dict[str, str]:
+    """Name a rating by what may have changed since it was sealed, and by whether it is shown as expired."""
+    states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
+    named = "".join(f"-{state}" for state, holds in states.items() if holds)
+    return headers_of(rating, f"{rating.visibility}{named}{aside.tag}")
+
+
+def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]:
+    """Name a comparison by its two ratings and the engine that draws it; who may not see one may not see the other."""
+    return {
+        "ETag": f'"{before.id}-{after.id}-{assay.__version__}"',
+        "Cache-Control": caching(private="private" in {before.visibility, after.visibility}),
+        "Vary": "Authorization",
+    }
+
+
+def _candidate(rating: StoredRating) -> dict[str, Any]:
+    return {
+        "method": rating.method,
+        "attribute": rating.attribute,
+        "letter": rating.letter,
+        "href": f"{router.prefix}/{rating.id}",
+    }

@@ -1,0 +1,46 @@
+"""The sentences of a stereotype score as a table: a row for each pair, with what the model preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from service.http.problems import Problem
+from service.jobs.observation_stream import csv_lines, inert
+from store.ratings.ratings import StoredRating
+
+COLUMNS = (
+    *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),
+    *("prefers", "towards", "source"),
+)
+"""`towards` is 1 where the stereotype was preferred, 0 where the other, 0.5 for a tie."""
+
+
+def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
+    """Write the table of a rating.
+
+    Raises
+    ------
+    Problem
+        ``not-found`` if the rating asked about no sentences.
+    """
+    rows = list(_rows(rating.document))
+    if not rows:
+        raise Problem(
+            "not-found", f"the rating {rating.id} compared no sentences; those by stereotype-score do, with replies"
+        )
+    named = {"Content-Disposition": f'attachment; filename="{rating.id}-sentences.csv"'}
+    return Response(csv_lines([COLUMNS, *rows]), headers={**headers, **named}, media_type="text/csv; charset=utf-8")
+
+
+def _rows(document: Mapping[str, Any]) -> Iterator[list[Any]]:
+    for component in document.get("components", ()):
+        for row in component.get("sentences") or ():
+            told = {"component": component["name"], **row}
+            yield [_cell(told.get(name)) for name in COLUMNS]
+
+
+def _cell(value: Any) -> Any:
+    return inert(value) if isinstance(value, str) else value

@@ -1,1 +1,0 @@
-"""One module for each resource: parse, call one thing, shape the answer."""

@@ -1,0 +1,1 @@
+"""``/v1/schedules``: ratings that are repeated."""

@@ -1,0 +1,88 @@
+"""How a schedule's request becomes ready-made jobs: checked now, written down at each run."""
+
+from __future__ import annotations
+
+from service.dependencies import Service
+from service.http.authentication import Caller
+from service.http.problem_mapping import located
+from service.http.problems import Problem
+from service.jobs.cool_down import cooling_down
+from service.jobs.schemas import RatingRequest
+from service.jobs.submission import CROWDED_RETRY_S, Order, rating_order
+from service.suites.planning import as_asked, plan_suite
+from service.suites.schemas import SuiteRequest
+from service.targets.target_resolution import resolve_target
+from store.suites.recurrence import Rhythm
+from store.suites.schedules import Bounds, Orders, Ran, ready_made
+
+
+async def standing_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+    """Check a request as if it were made now, and keep what each run will write down.
+
+    Raises
+    ------
+    Problem
+        Pointing into the schedule's ``request``.
+    """
+    try:
+        with located("request"):
+            return await _orders(here, caller, request)
+    except Problem as problem:
+        raise _inside(problem, "/request") from None
+
+
+async def _orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+    if isinstance(request, SuiteRequest):
+        plan = await plan_suite(here, caller, request, standing=True)
+        made = [ready_made(_without_secret(order).new) for _, order in plan.orders]
+        return Orders(plan.asked, made, [cell for cell, _ in plan.orders], [one.as_json() for one in plan.omitted])
+    target = await resolve_target(here, caller, request.target)
+    order = _without_secret(await rating_order(here, caller, request, target, standing=True))
+    return Orders(as_asked(request), [ready_made(order.new)])
+
+
+def _without_secret(order: Order) -> Order:
+    """Refuse a secret that would have to be kept with the schedule: only saved targets keep theirs."""
+    if order.new.sealed_secret is not None:
+        detail = "a schedule keeps no secret; save the target with POST /v1/targets and name its id"
+        raise Problem("bad-specification", detail, errors=[{"pointer": "/target/secret", "detail": detail}])
+    return order
+
+
+def _inside(problem: Problem, prefix: str) -> Problem:
+    """Point into the request that a schedule holds."""
+    told = [
+        {**one, "pointer": one["pointer"] if one["pointer"].startswith(prefix) else prefix + one["pointer"]}
+        if "pointer" in one
+        else one
+        for one in problem.errors
+    ]
+    problem.errors = tuple(told)
+    return problem
+
+
+def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Rhythm:
+    """Read a rhythm that the operator allows.
+
+    Raises
+    ------
+    SpecificationError
+        Naming the field to mend.
+    """
+    rhythm = Rhythm(cron, interval_s)
+    rhythm.check(here.settings.shortest_schedule_s)
+    return rhythm
+
+
+def bounds_of(here: Service) -> Bounds:
+    """Say what the operator allows a run."""
+    return Bounds(here.settings.max_active_jobs, here.settings.cooldown_s)
+
+
+def refusal_of(ran: Ran) -> Problem:
+    """Say why a run that was asked for made nothing."""
+    if ran.code == "cooling-down":
+        return cooling_down(ran.rest_s)
+    if ran.code == "too-many-jobs":
+        return Problem("too-many-jobs", ran.failure, headers={"Retry-After": str(CROWDED_RETRY_S)})
+    return Problem("schedule-unfit", ran.failure)

@@ -1,0 +1,166 @@
+"""``/v1/schedules``: ratings and suites that are asked for again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Request, Response
+
+from service.dependencies import Here, Service
+from service.http.authentication import Reader, Writer
+from service.http.cached_response import Answer
+from service.http.conditional import entity_tag, not_modified
+from service.http.idempotency import Repeat, Repeatable, once
+from service.http.json import StrictRoute, json_response, write_json
+from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
+from service.http.pagination import Page, PageQuery, link_next
+from service.http.problems import not_found
+from service.schedules.preparation import bounds_of, checked_rhythm, refusal_of, standing_orders
+from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
+from service.suites.submission import take
+from store.jobs import idempotency
+from store.suites import schedules
+from store.suites.schedules import NewSchedule, Ran, StoredSchedule
+
+router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=StrictRoute)
+
+
+@dataclass(frozen=True)
+class Run(Answer):
+    """The answer to a run, with the jobs it made."""
+
+    job_ids: tuple[str, ...] = field(kw_only=True)
+
+
+@router.post(
+    "", status_code=201, response_model=ScheduleView, operation_id="createSchedule", response_description="Made."
+)
+async def create_schedule(
+    body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)], here: Here, caller: Writer, repeat: Repeat
+) -> Response:
+    """Have a rating or a suite made again and again. The request is checked now, as if it were made now."""
+    rhythm = checked_rhythm(here, body.cron, body.interval_s)
+    orders = await standing_orders(here, caller, body.request)
+    new = NewSchedule(
+        tenant=caller.tenant,
+        name=body.name,
+        orders=orders,
+        rhythm=rhythm,
+        paused=body.paused,
+        key_id=caller.key_id,
+    )
+
+    def add(c: Any) -> Answer:
+        kept = schedules.add(c, new)
+        headers = {"Location": _address(kept), "ETag": entity_tag(kept.id, kept.version)}
+        return Answer(201, write_json(ScheduleView.of(kept)), headers)
+
+    answer = await here.database.write(once, repeat.by(caller), add)
+    return answer.response()
+
+
+@router.get("", response_model=ScheduleList, operation_id="listSchedules")
+async def list_schedules(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """List your schedules, newest first."""
+    before = query.before("schedules")
+    rows = await here.database.read(schedules.page, caller.tenant, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
+    items = [ScheduleView.of(row) for row in page.rows]
+    listed = ScheduleList(items=items, next_cursor=link_next(request, response, query, "schedules", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+@router.get("/{schedule_id}", response_model=ScheduleView, operation_id="getSchedule")
+async def get_schedule(request: Request, schedule_id: str, here: Here, caller: Reader) -> Response:
+    """Read a schedule: when it is due, what it made last, and why its last run made nothing if it did not."""
+    row = await _found(here, schedule_id, caller.tenant)
+    headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(ScheduleView.of(row), headers=headers)
+
+
+@router.patch("/{schedule_id}", response_model=ScheduleView, operation_id="changeSchedule")
+async def change_schedule(
+    schedule_id: str,
+    body: Annotated[ScheduleChange, Body(openapi_examples=SCHEDULE_CHANGES)],
+    here: Here,
+    caller: Writer,
+) -> Response:
+    """Change a schedule, pause it or resume it. What is left out stays; a new rhythm begins now."""
+    row = await _found(here, schedule_id, caller.tenant)
+    rhythm = row.rhythm
+    if body.cron is not None or body.interval_s is not None:
+        rhythm = checked_rhythm(here, body.cron, body.interval_s)
+    orders = row.orders if body.request is None else await standing_orders(here, caller, body.request)
+    changed = await here.database.write(
+        schedules.replace,
+        row.id,
+        caller.tenant,
+        row.name if body.name is None else body.name,
+        orders,
+        rhythm,
+        paused=row.paused if body.paused is None else body.paused,
+    )
+    if changed is None:
+        raise not_found("schedule", schedule_id)
+    return json_response(ScheduleView.of(changed), headers={"ETag": entity_tag(changed.id, changed.version)})
+
+
+@router.delete("/{schedule_id}", status_code=204, operation_id="removeSchedule", response_description="Removed.")
+async def remove_schedule(schedule_id: str, here: Here, caller: Writer) -> Response:
+    """End a schedule. What it made stays."""
+    if not await here.database.write(schedules.remove, schedule_id, caller.tenant):
+        raise not_found("schedule", schedule_id)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/{schedule_id}/run",
+    status_code=202,
+    response_model=ScheduleView,
+    operation_id="runSchedule",
+    response_description="Made; `Location` is the job or the suite.",
+)
+async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Repeat) -> Response:
+    """Run a schedule now, paused or not. Its times stay as they are."""
+    by, count = repeat.by(caller), len((await _found(here, schedule_id, caller.tenant)).orders.jobs)
+    if not await here.database.read(_is_known, by):
+        await take(here, caller, count)
+
+    def run(c: Any) -> Run:
+        ran = schedules.run_now(c, schedule_id, caller.tenant, bounds_of(here))
+        if ran is None:
+            raise not_found("schedule", schedule_id)
+        return _accepted(*ran)
+
+    answer = await here.database.write(once, by, run)
+    if isinstance(answer, Run):
+        for job_id in answer.job_ids:
+            here.bell.ring(job_id)
+    left = await here.rates.left(caller.purse)
+    return answer.response(**left.headers)
+
+
+def _accepted(row: StoredSchedule, ran: Ran) -> Run:
+    last = made(ran.made_id)
+    if last is None:
+        raise refusal_of(ran)
+    headers = {"Location": last.href, "Retry-After": "1"}
+    return Run(202, write_json(ScheduleView.of(row)), headers, job_ids=ran.job_ids)
+
+
+def _is_known(c: Any, by: Repeatable) -> bool:
+    return by.key is not None and idempotency.is_known(c, by.scope, by.key)
+
+
+async def _found(here: Service, schedule_id: str, tenant: str) -> StoredSchedule:
+    row = await here.database.read(schedules.find, schedule_id, tenant)
+    if row is None:
+        raise not_found("schedule", schedule_id)
+    return row
+
+
+def _address(row: StoredSchedule) -> str:
+    return f"{router.prefix}/{row.id}"

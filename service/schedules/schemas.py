@@ -1,0 +1,120 @@
+"""Schedules: a rating or a suite that is asked for again and again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, Tag
+
+from service.http.openapi.common_schemas import Asked, Instant, Told, instant, maybe_instant
+from service.jobs.schemas import RatingRequest
+from service.suites.schemas import SuiteRequest
+from store.suites.schedules import StoredSchedule
+
+
+def _form_of_request(value: Any) -> str:
+    written = set(value) if isinstance(value, dict) else ()
+    return "rating" if isinstance(value, RatingRequest) or "experiment" in written else "suite"
+
+
+AnyRequest = Annotated[
+    Annotated[RatingRequest, Tag("rating")] | Annotated[SuiteRequest, Tag("suite")],
+    Discriminator(_form_of_request),
+]
+
+Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Every Monday"])]
+Cron = Annotated[str, Field(min_length=9, max_length=100, examples=["0 3 * * 1"])]
+Interval = Annotated[int, Field(ge=1, le=10 * 366 * 86_400, examples=[604_800])]
+
+
+class ScheduleRequest(Asked):
+    """Have something rated again and again."""
+
+    name: Title
+    """What people call it."""
+    request: AnyRequest
+    """A body of `POST /v1/jobs` or of `POST /v1/suites`. Its target is a saved one or has no secret. Each run
+    measures anew with a seed of its own: `seed` and `max_age_s` do not apply."""
+    cron: Cron | None = None
+    """Minute, hour, day of the month, month and day of the week, in UTC. This or `interval_s`."""
+    interval_s: Interval | None = None
+    """Seconds from one run to the next. This or `cron`."""
+    paused: bool = False
+    """Whether it waits to be resumed."""
+
+
+class ScheduleChange(Asked):
+    """Change a schedule; what is left out stays as it is."""
+
+    name: Title | None = None
+    request: AnyRequest | None = None
+    cron: Cron | None = None
+    """Takes the place of `interval_s`."""
+    interval_s: Interval | None = None
+    """Takes the place of `cron`."""
+    paused: bool | None = None
+
+
+class LastRun(Told):
+    """What a schedule made last."""
+
+    kind: Literal["job", "suite"]
+    id: str
+    href: str
+
+
+class ScheduleView(Told):
+    """A schedule."""
+
+    id: str
+    name: str
+    request: dict[str, Any]
+    cron: str | None
+    interval_s: int | None
+    paused: bool
+    next_at: Instant | None
+    """When it is due; null while it is paused. A time that was missed is made up for once."""
+    last_at: Instant | None
+    """When it last ran."""
+    last_made: LastRun | None
+    """The last job or suite it made."""
+    last_failure: str | None
+    """Why its last run made nothing; null where it did."""
+    created_at: Instant
+    updated_at: Instant
+    links: dict[str, str]
+
+    @classmethod
+    def of(cls, row: StoredSchedule) -> Self:
+        """Show a stored schedule."""
+        here = f"/v1/schedules/{row.id}"
+        return cls(
+            id=row.id,
+            name=row.name,
+            request=dict(row.orders.asked),
+            cron=row.rhythm.cron,
+            interval_s=row.rhythm.interval_s,
+            paused=row.paused,
+            next_at=None if row.paused else instant(row.next_at),
+            last_at=maybe_instant(row.last_at),
+            last_made=made(row.last_job_id),
+            last_failure=row.last_failure,
+            created_at=instant(row.created_at),
+            updated_at=instant(row.updated_at),
+            links={"self": here, "run": f"{here}/run"},
+        )
+
+
+class ScheduleList(Told):
+    """One page of schedules, newest first."""
+
+    items: list[ScheduleView]
+    next_cursor: str | None
+
+
+def made(made_id: str | None) -> LastRun | None:
+    """Say where a run's job or suite is; the id tells which it is."""
+    if made_id is None:
+        return None
+    kind: Literal["job", "suite"] = "suite" if made_id.startswith("sui_") else "job"
+    return LastRun(kind=kind, id=made_id, href=f"/v1/{kind}s/{made_id}")

@@ -1,0 +1,1 @@
+"""``/v1/suites``: several ratings of one target."""

@@ -1,0 +1,188 @@
+"""How a suite becomes orders: one for each combination that makes sense, and a reason for each that does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.catalog import attributes
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.methods import AnyMethod, every_method, method_name
+from assay.methods.shared.distributions import refuse_repeats
+from assay.model import Kind
+from service.dependencies import Service
+from service.http.authentication import Caller
+from service.http.problem_mapping import located
+from service.http.problems import Problem
+from service.jobs.schemas import RatingRequest
+from service.jobs.submission import Order, rating_order
+from service.suites.schemas import MOST_CELLS, SuiteRequest
+from service.targets.target_resolution import OrderedTarget, resolve_target
+from store.ratings.experiment_json import parse_method
+from store.suites.suites import Cell
+
+SET_BY_THE_SUITE = ("method", "attribute", "languages")
+"""Fields of an experiment that a cell has from its place in the matrix."""
+
+
+@dataclass(frozen=True)
+class Omitted:
+    """A combination that makes no sense; `field` is the experiment's field that says so, if one does."""
+
+    cell: Cell
+    reason: str
+    field: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it down as the suite keeps it."""
+        return {**vars(self.cell), "reason": self.reason}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a suite orders."""
+
+    asked: Mapping[str, Any]
+    target: OrderedTarget
+    orders: tuple[tuple[Cell, Order], ...]
+    omitted: tuple[Omitted, ...]
+
+
+async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, standing: bool = False) -> Plan:
+    """Make an order for each combination of a suite that makes sense; `standing` as for `rating_order`.
+
+    Raises
+    ------
+    Problem, SpecificationError
+        If the target cannot be reached as it is described, there are too many cells, or a name that was given
+        leads to none.
+    """
+    for field in ("methods", "attributes", "languages"):
+        if (named := getattr(body, field)) is not None:
+            refuse_repeats(field, named)
+    target = await resolve_target(here, caller, body.target)
+    kinds = _methods(body, Kind(target.descriptor["kind"]))
+    cells = list(_cells(body, kinds))
+    if len(cells) > MOST_CELLS:
+        raise OutOfBounds(f"the suite has {len(cells)} cells; at most {MOST_CELLS} are measured together, ask for less")
+    orders: list[tuple[Cell, Order]] = []
+    omitted: list[Omitted] = []
+    for cell in cells:
+        await asyncio.sleep(0)  # a cell takes a millisecond or two of thinking; others have their turn between
+        made = await _order(here, caller, body, cell, target, standing=standing)
+        if isinstance(made, Omitted):
+            omitted.append(made)
+        else:
+            orders.append((cell, made))
+    _refuse_idle_names(body, [cell for cell, _ in orders], omitted)
+    return Plan(as_asked(body), target, tuple(orders), tuple(omitted))
+
+
+def as_asked(body: SuiteRequest | RatingRequest) -> dict[str, Any]:
+    """Write a request down as it was sent, without the target's secret."""
+    written: dict[str, Any] = body.model_dump(mode="json", exclude={"target": {"secret"}})
+    return written
+
+
+# ---------------------------------------------------------------------------- cells
+def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
+    """List the methods that were named, or else all that can rate the kind."""
+    known = {method_name(each): each for each in every_method()}
+    if body.methods is None:
+        return [each for each in every_method() if kind in each.kinds]
+    for place, name in enumerate(body.methods):
+        if name not in known:
+            raise UnknownName("method", name, known, f"methods.{place}")
+        if kind not in known[name].kinds:
+            can = " or a ".join(sorted(known[name].kinds))
+            raise SpecificationError(f"{name} rates a {can}, and this target is a {kind}", f"methods.{place}")
+    return [known[name] for name in body.methods]
+
+
+def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
+    """Go through the matrix, row by row."""
+    for kind in kinds:
+        for attribute in body.attributes or attributes():
+            for language in _languages(body, kind):
+                yield Cell(method_name(kind), attribute, language)
+
+
+def _languages(body: SuiteRequest, kind: type[AnyMethod]) -> list[str]:
+    """List the languages of a method's cells; one without a name where it asks in none."""
+    own: tuple[str, ...] | None = getattr(kind, "languages", None)  # a field's default
+    return [""] if own is None else list(body.languages or own)
+
+
+def _written(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
+    """Write a cell's experiment as a request for a single rating would."""
+    everywhere = {name: getattr(body, name) for name in ("confidence", "delta") if getattr(body, name) is not None}
+    own = {"method": cell.method, "attribute": cell.attribute}
+    in_language = {"languages": [cell.label]} if cell.label else {}
+    return everywhere | dict(body.settings.get(cell.method, {})) | own | in_language
+
+
+# ---------------------------------------------------------------------------- orders
+async def _order(
+    here: Service, caller: Caller, body: SuiteRequest, cell: Cell, target: OrderedTarget, *, standing: bool
+) -> Order | Omitted:
+    try:
+        method = parse_method(_written(body, cell))
+    except SpecificationError as error:
+        return Omitted(cell, str(error), error.field)
+    request = RatingRequest(
+        target=body.target,
+        experiment=method,
+        seed=body.seed,
+        max_age_s=body.max_age_s,
+        visibility=body.visibility,
+        callback_url=body.callback_url,
+        deadline_s=body.deadline_s,
+        max_calls=body.max_calls,
+    )
+    try:
+        return await rating_order(here, caller, request, target, standing=standing)
+    except Problem as problem:
+        if problem.kind.code != "bad-specification":
+            raise
+        return Omitted(cell, problem.detail, _field_of(problem))
+
+
+def _field_of(problem: Problem) -> str | None:
+    pointer = str(problem.errors[0].get("pointer", "")) if problem.errors else ""
+    return pointer.removeprefix("/experiment/").replace("/", ".") if pointer.startswith("/experiment/") else None
+
+
+# ---------------------------------------------------------------------------- names that lead nowhere
+def _refuse_idle_names(body: SuiteRequest, cells: list[Cell], omitted: list[Omitted]) -> None:
+    """Refuse a name that was given and leads to no cell, with the first reason why."""
+    planned = {one.cell.method for one in omitted} | {cell.method for cell in cells}
+    for method, own in body.settings.items():
+        with located("settings", method):
+            if method not in planned:
+                raise SpecificationError(f"the suite has no cell by {method!r}; it has {', '.join(sorted(planned))}")
+            for name in SET_BY_THE_SUITE:
+                if name in own:
+                    raise SpecificationError(f"{name} is set by the suite, for each cell", name)
+    for what, names in (("method", body.methods), ("attribute", body.attributes), ("label", body.languages)):
+        place = "languages" if what == "label" else f"{what}s"
+        for number, name in enumerate(names or ()):
+            if not any(getattr(cell, what) == name for cell in cells):
+                why = [one for one in omitted if getattr(one.cell, what) == name]
+                with located(*_place_of(body, why, place, number)):
+                    raise SpecificationError(why[0].reason if why else "no method of this suite asks in languages")
+    if not cells:
+        with located(*_place_of(body, omitted, "methods", None)):
+            raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")
+
+
+def _place_of(body: SuiteRequest, why: list[Omitted], place: str, number: int | None) -> tuple[str | int, ...]:
+    """Point at the setting that is to blame where one is, else at the name."""
+    if why and why[0].field:
+        field, method = why[0].field.split(".")[0], why[0].cell.method
+        if field in body.settings.get(method, {}):
+            return "settings", method, field
+        if field in {"confidence", "delta"}:
+            return (field,)
+    return (place,) if number is None else (place, number)

@@ -1,0 +1,141 @@
+"""A suite as people and catalogs read it: a matrix of letters, its worst, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from assay.rating.difference import CONFIDENCE
+from assay.rating.profile import RatedCell, worst_of
+from service.http.openapi.common_schemas import instant, maybe_instant
+from service.suites.schemas import CellView, Progress, RowView, SuiteLine, SuiteView, WorstView
+from service.suites.submission import Shown
+from store.suites.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
+
+Documents = Mapping[str, Mapping[str, Any]]
+"""Rating documents by id."""
+
+
+def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
+    """Show a suite as lists do."""
+    return SuiteLine(**_line(suite, counted))
+
+
+def suite_view(shown: Shown, now_s: float) -> SuiteView:
+    """Show a suite as a profile; `now_s` is in seconds since 1970."""
+    suite, cells, documents = shown
+    views: dict[Cell, CellView] = {one.cell: _cell(one, documents, now_s) for one in cells}
+    for one in suite.request["omitted"]:
+        views[Cell(one["method"], one["attribute"], one["label"])] = _omitted(one)
+    columns = list(dict.fromkeys(cell.label for cell in views))
+    rows = dict.fromkeys((cell.method, cell.attribute) for cell in views)
+    return SuiteView(
+        **_line(suite, tally(cells)),
+        request=suite.request["asked"],
+        worst=_worst(cells, documents),
+        columns=[label or None for label in columns],
+        rows=[
+            RowView(method=method, attribute=about, cells=[views.get(Cell(method, about, label)) for label in columns])
+            for method, about in rows
+        ],
+    )
+
+
+def version_of(shown: Shown, now_s: float) -> str:
+    """Name a state of a profile: it changes with every job, and when a rating expires or is withdrawn."""
+    _, cells, _ = shown
+    expired = sum(_expired(one, now_s) for one in cells)
+    withdrawn = sum(one.withdrawn_at is not None for one in cells)
+    return f'W/"{sum(one.version for one in cells)}-{expired}-{withdrawn}"'
+
+
+def _line(suite: StoredSuite, counted: SuiteProgress) -> dict[str, Any]:
+    here = f"/v1/suites/{suite.id}"
+    links = {"self": here}
+    if counted.ended_at is None:
+        links["cancel"] = f"{here}/cancel"
+    return {
+        "id": suite.id,
+        "status": _status(counted),
+        "created_at": instant(suite.created_at),
+        "ended_at": maybe_instant(counted.ended_at),
+        "target": suite.target,
+        "visibility": suite.visibility,
+        "callback_url": suite.callback_url,
+        "progress": _progress(suite, counted),
+        "links": links,
+    }
+
+
+def _status(counted: SuiteProgress) -> Literal["queued", "running", "ended"]:
+    if counted.ended_at is not None:
+        return "ended"
+    return "queued" if set(counted.by_status) == {"queued"} else "running"
+
+
+def _progress(suite: StoredSuite, counted: SuiteProgress) -> Progress:
+    names = ("queued", "running", "succeeded", "failed", "cancelled")
+    return Progress(
+        cells=sum(counted.by_status.values()),
+        omitted=len(suite.request["omitted"]),
+        asked=counted.asked,
+        expected=counted.expected,
+        **{name: counted.by_status.get(name, 0) for name in names},
+    )
+
+
+def _cell(one: StoredCell, documents: Documents, now_s: float) -> CellView:
+    document = documents.get(one.rating_id or "", {})
+    status: Any = one.status
+    letter: Any = one.letter
+    return CellView(
+        column=one.cell.label or None,
+        status=status,
+        letter=letter,
+        declared=one.declared,
+        probabilities=document.get("probabilities"),
+        reason=_reason(one, document),
+        rated_at=maybe_instant(one.rated_at),
+        expires_at=maybe_instant(one.expires_at),
+        expired=_expired(one, now_s),
+        withdrawn=one.withdrawn_at is not None,
+        href=f"/v1/jobs/{one.job_id}" if one.rating_id is None else f"/v1/ratings/{one.rating_id}",
+        job=one.job_id,
+    )
+
+
+def _reason(one: StoredCell, document: Mapping[str, Any]) -> str | None:
+    """Say why there is no letter: the job failed, or nothing could be measured."""
+    if one.error is not None:
+        return str(one.error.get("detail") or one.error.get("title"))
+    reasons = document.get("reasons") or [{"text": None}]
+    return reasons[0]["text"] if one.rating_id is not None and one.letter is None else None
+
+
+def _omitted(one: Mapping[str, str]) -> CellView:
+    nothing = dict.fromkeys(("letter", "declared", "probabilities", "rated_at", "expires_at", "href", "job"))
+    about: dict[str, Any] = {"column": one["label"] or None, "reason": one["reason"], "status": "omitted"}
+    return CellView(**about, **nothing, expired=False, withdrawn=False)
+
+
+def _worst(cells: Sequence[StoredCell], documents: Documents) -> WorstView | None:
+    """Find the worst letter; a rating that was withdrawn says nothing any more."""
+    said = [documents[str(one.rating_id)] for one in cells if one.letter is not None and one.withdrawn_at is None]
+    rated = [
+        RatedCell(
+            str(document["letter"]),
+            bool(document["declared"]),
+            document["probabilities"],
+            float(document.get("confidence") or CONFIDENCE),
+        )
+        for document in said
+    ]
+    found = worst_of(rated, missing=len(cells) - len(rated))
+    if found is None:
+        return None
+    probabilities = {letter: getattr(found.probabilities, letter) for letter in ("BS", "DSBS", "UCS")}
+    return WorstView(letter=found.letter.value, declared=found.declared, probabilities=probabilities)
+
+
+def _expired(one: StoredCell, now_s: float) -> bool:
+    return one.expires_at is not None and one.expires_at <= now_s * 1000

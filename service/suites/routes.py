@@ -1,0 +1,118 @@
+"""``/v1/suites``: several methods, attributes and languages against one target, read as one profile."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Request, Response
+
+from service.dependencies import Here, Service
+from service.http.authentication import Reader, Writer
+from service.http.cached_response import Answer
+from service.http.conditional import none_match, not_modified
+from service.http.idempotency import Repeat
+from service.http.json import StrictRoute, json_response, write_json
+from service.http.openapi.examples import SUITES
+from service.http.pagination import Page, PageQuery, link_next
+from service.http.prefer import Wait
+from service.http.problems import not_found
+from service.suites.planning import plan_suite
+from service.suites.profiles import suite_line, suite_view, version_of
+from service.suites.schemas import SuiteList, SuiteRequest, SuiteView
+from service.suites.submission import Shown, cancel_suite, place_suite, read_suite, wait_for_end
+from store.suites import suites
+from store.suites.suites import StoredSuite, SuiteProgress
+
+router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute)
+
+LONGEST_RETRY_S = 10
+
+
+@router.post(
+    "", status_code=202, response_model=SuiteView, operation_id="requestSuite", response_description="Accepted."
+)
+async def request_suite(
+    body: Annotated[SuiteRequest, Body(openapi_examples=SUITES)],
+    here: Here,
+    caller: Writer,
+    repeat: Repeat,
+    wait: Wait,
+    response: Response,
+) -> Response:
+    """Ask for a profile: each combination of method, attribute and language becomes a job.
+
+    Always answers 202 with the suite's address in `Location`. All jobs are made, or none. What an earlier rating
+    answers, or runs already, is not measured twice.
+    """
+    plan = await plan_suite(here, caller, body)
+
+    def show(shown: Shown) -> Answer:
+        return _answer(here, 202, shown)
+
+    answer, allowance = await place_suite(here, caller, plan, repeat.by(caller), show, wait)
+    return answer.response(**response.headers, **allowance.headers)
+
+
+@router.get("", response_model=SuiteList, operation_id="listSuites")
+async def list_suites(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
+) -> Response:
+    """List your suites, newest first, without their matrices."""
+    before = query.before("suites")
+    page, counted = await here.database.read(_page, caller.tenant, query, before)
+    items = [suite_line(suite, counted[suite.id]) for suite in page.rows]
+    listed = SuiteList(items=items, next_cursor=link_next(request, response, query, "suites", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+@router.get("/{suite_id}", response_model=SuiteView, operation_id="getSuite")
+async def get_suite(
+    request: Request, suite_id: str, here: Here, caller: Reader, wait: Wait, response: Response
+) -> Response:
+    """Read a profile: the letter of each cell, the worst of them, and how far the rest has come."""
+    shown = await _read(here, suite_id, caller.tenant)
+    if wait and not none_match(request, version_of(shown, here.clock())):
+        await wait_for_end(here, shown[1], wait)
+        shown = await _read(here, suite_id, caller.tenant)
+    answer = _answer(here, 200, shown)
+    headers = {**answer.headers, **response.headers}
+    return not_modified(request, headers) or answer.response(**response.headers)
+
+
+@router.post("/{suite_id}/cancel", response_model=SuiteView, operation_id="cancelSuite")
+async def cancel(suite_id: str, here: Here, caller: Writer) -> Response:
+    """Cancel the jobs that the suite made; those that were running before it go on. If all have ended, 409."""
+    cancelled = await here.database.write(cancel_suite, suite_id, caller.tenant)
+    if cancelled is None:
+        raise not_found("suite", suite_id)
+    for job_id in cancelled:
+        here.statuses.forget(job_id)
+    return _answer(here, 200, await _read(here, suite_id, caller.tenant)).response()
+
+
+async def _read(here: Service, suite_id: str, tenant: str) -> Shown:
+    shown = await here.database.read(read_suite, suite_id, tenant)
+    if shown is None:
+        raise not_found("suite", suite_id)
+    return shown
+
+
+def _page(
+    c: Any, tenant: str, query: PageQuery, before: tuple[int, str] | None
+) -> tuple[Page[StoredSuite], dict[str, SuiteProgress]]:
+    rows = suites.page(c, tenant, before=before, limit=query.limit + 1)
+    page = Page.of(rows, query.limit, lambda suite: (suite.created_at, suite.id))
+    return page, suites.tallies(c, [suite.id for suite in page.rows])
+
+
+def _answer(here: Service, status: int, shown: Shown) -> Answer:
+    now_s = here.clock()
+    view = suite_view(shown, now_s)
+    headers = {"ETag": version_of(shown, now_s), "Cache-Control": "private, no-cache"}
+    waiting = view.progress.queued + view.progress.running
+    if status == 202:
+        headers["Location"] = f"{router.prefix}/{view.id}"
+        headers["Retry-After"] = "0"
+    if waiting:
+        headers["Retry-After"] = str(min(LONGEST_RETRY_S, waiting))
+    return Answer(status, write_json(view), headers)

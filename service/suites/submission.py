@@ -1,0 +1,217 @@
+"""How a suite is placed: what is known is taken, what runs is joined, and the rest is added together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.dependencies import Service
+from service.http.authentication import Caller
+from service.http.cached_response import Answer
+from service.http.idempotency import Repeatable, keep, once
+from service.http.problems import Problem
+from service.http.rate_limit import Allowance
+from service.jobs.cool_down import refuse_while_cooling
+from service.jobs.submission import CROWDED_RETRY_S, Order, rate_limited
+from service.suites.planning import Plan
+from store.core.errors import AlreadyFinished
+from store.jobs import idempotency, jobs
+from store.jobs.jobs import NewJob
+from store.suites import suites
+from store.suites.suites import Known, NewSuite, StoredCell, StoredSuite
+
+Shown = tuple[StoredSuite, Sequence[StoredCell], dict[str, dict[str, Any]]]
+"""A suite with its cells and the documents of their ratings."""
+
+Show = Callable[[Shown], Answer]
+
+
+@dataclass(frozen=True)
+class PlacedSuite(Answer):
+    """The answer to a suite, with its cells and the jobs that were made just now."""
+
+    suite_id: str = field(kw_only=True)
+    tenant: str = field(kw_only=True)
+    cells: Sequence[StoredCell] = field(kw_only=True)
+    made: Sequence[str] = field(kw_only=True)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every job has ended."""
+        return all(cell.finished for cell in self.cells)
+
+
+async def place_suite(
+    here: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
+) -> tuple[Answer, Allowance]:
+    """Place a suite, all of it or nothing; with `wait`, answer when it has ended or after so many seconds.
+
+    Only the jobs that are new work take from the caller's rate, one each.
+
+    Raises
+    ------
+    Problem
+        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``.
+    """
+    tenant = caller.tenant
+    new = await here.database.read(_count_new, tenant, plan, repeat)
+    if new:
+        await refuse_while_cooling(here, tenant, plan.target.descriptor["base_url"])
+        await take(here, caller, new)
+    answer = await here.database.write(_place, tenant, plan, repeat, show, here.settings.max_active_jobs, bool(wait))
+    if isinstance(answer, PlacedSuite):
+        for job_id in answer.made:
+            here.bell.ring(job_id)
+        if wait and not answer.finished:
+            await wait_for_end(here, answer.cells, wait)
+            answer = await here.database.write(_show_again, answer, repeat, show)
+    return answer, await here.rates.left(caller.purse)
+
+
+async def take(here: Service, caller: Caller, new: int) -> None:
+    """Use so many of the caller's new jobs, or refuse without using any.
+
+    Raises
+    ------
+    Problem
+        ``rate-limited``.
+    """
+    allowance = await here.rates.take(caller.purse, new)
+    if not allowance.allowed:
+        raise rate_limited(allowance)
+
+
+async def wait_for_end(here: Service, cells: Sequence[StoredCell], within_s: float) -> None:
+    """Wait until every job has ended, at most so many seconds. One is followed at a time: all must end."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + within_s
+    for cell in cells:
+        if not cell.finished and (left_s := until - clock()) > 0:
+            await here.feed.ended(cell.job_id, left_s)
+
+
+def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
+    """Read a suite with everything its profile shows, in three queries."""
+    suite = suites.find(c, suite_id, tenant)
+    if suite is None:
+        return None
+    cells = suites.cells(c, suite_id)
+    rated = [cell.rating_id for cell in cells if cell.rating_id is not None]
+    return suite, cells, suites.documents(c, rated)
+
+
+def cancel_suite(c: Any, suite_id: str, tenant: str) -> list[str] | None:
+    """Cancel the jobs that a suite made; those that it joined go on for whoever asked first.
+
+    Returns
+    -------
+    list of str or None
+        The jobs, in the order of their ids; ``None`` where the tenant has no such suite.
+
+    Raises
+    ------
+    Problem
+        ``already-finished``, if all of its jobs have ended.
+    """
+    suite = suites.find(c, suite_id, tenant)
+    if suite is None:
+        return None
+    unfinished = [cell.job_id for cell in suites.cells(c, suite_id) if not cell.finished]
+    if not unfinished:
+        raise Problem("already-finished", "every job of the suite has ended")
+    own = sorted(set(unfinished) - set(suite.request["joined"]))
+    for job_id in own:  # in order of their ids, so that two who cancel the same cannot wait for each other
+        with suppress(AlreadyFinished):  # since its cell was read; then there is nothing to cancel
+            jobs.request_cancel(c, job_id, tenant)
+    return own
+
+
+# ---------------------------------------------------------------------------- one transaction
+def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
+    """Count the jobs that would be new work. Without a transaction: `_place` decides."""
+    if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
+        return 0
+    wanted, _ = _settle(plan, _known(c, tenant, plan))
+    return sum(rating_id is None for _, rating_id in wanted)
+
+
+def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, most: int, waits: bool) -> Answer:
+    def work(c: Any) -> PlacedSuite:
+        wanted, ids = _settle(plan, _known(c, tenant, plan))
+        _refuse_crowd(c, tenant, [new for new, rating_id in wanted if rating_id is None], most)
+        jobs.add_all(c, wanted)
+        born = {new.id for new, _ in wanted}
+        suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - born)))
+        shown = read_suite(c, suite.id, tenant)
+        assert shown is not None  # noqa: S101  it was just written
+        answer = show(shown)
+        return PlacedSuite(
+            answer.status,
+            answer.body,
+            answer.headers,
+            suite_id=suite.id,
+            tenant=tenant,
+            cells=shown[1],
+            made=[new.id for new, rating_id in wanted if rating_id is None],
+        )
+
+    return once(c, repeat, work, lambda placed: not waits or placed.finished)
+
+
+def _show_again(c: Any, placed: PlacedSuite, repeat: Repeatable, show: Show) -> Answer:
+    """Shape the answer again after the wait; a repetition of the request shall get this one."""
+    shown = read_suite(c, placed.suite_id, placed.tenant)
+    assert shown is not None  # noqa: S101  suites are never removed
+    answer = show(shown)
+    keep(c, repeat, answer)
+    return answer
+
+
+def _known(c: Any, tenant: str, plan: Plan) -> dict[str, Known]:
+    digests = {order.new.request_digest for _, order in plan.orders}
+    return suites.known(c, tenant, digests, plan.orders[0][1].age_s)
+
+
+def _settle(plan: Plan, known: dict[str, Known]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
+    """Say which jobs are to be written, each with the rating that answers it, and the job of each cell."""
+    wanted: dict[str, tuple[NewJob, str | None]] = {}
+    ids: list[str] = []
+    for _, order in plan.orders:
+        new, one = order.new, known[order.new.request_digest]
+        if _joins(new, one):
+            ids.append(str(one.twin_id))
+            continue
+        answered = one.rating_id if one.rating_visibility == new.visibility else None
+        first, _ = wanted.setdefault(new.request_digest, (new, answered))  # two cells may come to the same question
+        ids.append(first.id)
+    return list(wanted.values()), ids
+
+
+def _joins(new: NewJob, known: Known) -> bool:
+    """Whether a job that runs gives everything that was asked for, and no rating gives it at once."""
+    if known.twin_id is None or known.rating_visibility == new.visibility:
+        return False
+    return known.twin_visibility == new.visibility and new.callback_url in {None, known.twin_callback_url}
+
+
+def _refuse_crowd(c: Any, tenant: str, new: Sequence[NewJob], most: int) -> None:
+    active = jobs.count_unfinished(c, tenant) if new else 0
+    if active + len(new) > most:
+        detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {most}"
+        raise Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
+
+
+def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined: Sequence[str]) -> NewSuite:
+    first: Order = plan.orders[0][1]
+    omitted = [one.as_json() for one in plan.omitted]
+    return NewSuite(
+        tenant=tenant,
+        target=plan.target.descriptor,
+        request={"asked": dict(plan.asked), "omitted": omitted, "joined": list(joined)},
+        callback_url=first.new.callback_url,
+        visibility=first.new.visibility,
+        cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, ids, strict=True)],
+    )

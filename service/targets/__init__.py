@@ -1,0 +1,1 @@
+"""``/v1/targets``: saved targets and their history."""

@@ -1,0 +1,70 @@
+"""What a target was rated over time, and what changed from one rating to the next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from assay.rating.difference import difference
+from service.dependencies import Here
+from service.http.authentication import PublicReader, Reader
+from service.http.json import StrictRoute, json_response
+from service.http.pagination import Page, PageQuery, link_next
+from service.publishing.schemas import AddressHistoryQuery, HistoryEntry, HistoryList, HistoryQuery
+from service.targets.routes import FoundTarget
+from store.ratings import history
+from store.ratings.history import Step
+
+router = APIRouter(route_class=StrictRoute)
+
+
+@router.get(
+    "/v1/targets/{target_id}/history", tags=["targets"], response_model=HistoryList, operation_id="targetHistory"
+)
+async def target_history(
+    request: Request,
+    response: Response,
+    row: FoundTarget,
+    here: Here,
+    caller: Reader,
+    query: Annotated[HistoryQuery, Query()],
+) -> Response:
+    """Follow a saved target's ratings through time, newest first, withdrawn ones marked."""
+    name = f"history of {row.id}"
+    asked = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
+    steps = await here.database.read(history.of_target, caller.tenant, row.id, **asked)
+    return await _listed(request, response, query, name, steps)
+
+
+@router.get("/v1/registry/history", tags=["registry"], response_model=HistoryList, operation_id="addressHistory")
+async def address_history(
+    request: Request,
+    response: Response,
+    here: Here,
+    caller: PublicReader,
+    query: Annotated[AddressHistoryQuery, Query()],
+) -> Response:
+    """Follow the ratings of an address through time: yours and everyone's public ones, newest first."""
+    asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
+    steps = await here.database.read(history.of_url, caller.tenant, **asked)
+    return await _listed(request, response, query, "history", steps)
+
+
+async def _listed(request: Request, response: Response, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
+    page = Page.of(steps, query.limit, lambda step: (step.rating.created_at, step.rating.id))
+    items = await asyncio.to_thread(_entries, page.rows)
+    listed = HistoryList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+def _entries(steps: Sequence[Step]) -> list[HistoryEntry]:
+    """Hold each rating against the one before; a page of long ones takes some milliseconds."""
+    return [
+        HistoryEntry.of(
+            step, None if step.previous is None else difference(step.previous.document, step.rating.document)
+        )
+        for step in steps
+    ]

@@ -1,0 +1,108 @@
+"""``/v1/uploads``: tables, embeddings and trials for jobs to use."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from service.dependencies import Here
+from service.http.authentication import Reader, Writer
+from service.http.conditional import entity_tag, not_modified
+from service.http.json import StrictRoute, json_response
+from service.http.middleware import UPLOADS
+from service.http.pagination import Page, link_next
+from service.http.problems import Problem, not_found
+from service.uploads.intake import keep, received
+from service.uploads.schemas import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
+from store.corpora import uploads
+from store.corpora.uploads import StoredUpload
+from store.formats import NPZ, PURPOSES
+
+router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
+
+ALSO: dict[str, str] = {"application/zip": NPZ, "application/x-npz": NPZ}
+"""Other names that are in use for the media types of `PURPOSES`."""
+
+_TYPES = dict.fromkeys(kind for kinds, _ in PURPOSES.values() for kind in kinds)
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The file itself: CSV (UTF-8, commas, a header) or Parquet for a table, npz (`words`, "
+        "`vectors`) or word2vec's text for an embedding, CSV for trials.",
+        "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in _TYPES},
+    }
+}
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=UploadView,
+    operation_id="sendUpload",
+    response_description="Kept.",
+    openapi_extra=_BODY,
+)
+async def send_upload(request: Request, here: Here, caller: Writer, form: Annotated[UploadForm, Query()]) -> Response:
+    """Send a file. The same bytes for the same purpose are kept once: sent again, the answer is 200 with what is there.
+
+    The file is checked whole before it is kept; 422 names the line and the column to mend.
+    """
+    media_type = _media_type(request, form.purpose)
+    async with received(request) as came:
+        kept, new = await keep(here, caller.tenant, form.name, form.purpose, media_type, came)
+    headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
+    return json_response(UploadView.of(kept), status=201 if new else 200, headers=headers)
+
+
+@router.get("", response_model=UploadList, operation_id="listUploads")
+async def list_uploads(
+    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[UploadQuery, Query()]
+) -> Response:
+    """List your uploads, newest first."""
+    before = query.before("uploads")
+    rows = await here.database.read(
+        uploads.page, caller.tenant, purpose=query.purpose, before=before, limit=query.limit + 1
+    )
+    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
+    items = [UploadLine.of(row) for row in page.rows]
+    listed = UploadList(items=items, next_cursor=link_next(request, response, query, "uploads", page.next_key))
+    return json_response(listed, headers=response.headers)
+
+
+async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUpload:
+    """Read the upload that a path names."""
+    row = await here.database.read(uploads.find, upload_id, caller.tenant)
+    if row is None:
+        raise not_found("upload", upload_id)
+    return row
+
+
+@router.get("/{upload_id}", response_model=UploadView, operation_id="getUpload")
+async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(found_upload)]) -> Response:
+    """Read what an upload holds. Its content is not given out again."""
+    headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(UploadView.of(row), headers=headers)
+
+
+@router.delete("/{upload_id}", status_code=204, operation_id="removeUpload", response_description="Removed.")
+async def remove_upload(upload_id: str, here: Here, caller: Writer) -> Response:
+    """Remove an upload and its content. 409 while a job that is queued or running uses it; ratings stay."""
+    if not await here.database.write(uploads.remove, upload_id, caller.tenant):
+        raise not_found("upload", upload_id)
+    return Response(status_code=204)
+
+
+def _media_type(request: Request, purpose: str) -> str:
+    essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type, (accepted, _) = ALSO.get(essence, essence), PURPOSES[purpose]
+    if media_type not in accepted:
+        seen = f"declared as {essence[:80]!r}" if essence else "not declared"
+        detail = f"the file is {seen}; an upload of purpose {purpose} is {' or '.join(accepted)}"
+        raise Problem(
+            "unsupported-upload-type",
+            detail,
+            errors=[{"header": "Content-Type", "detail": detail}],
+            headers={"Accept": ", ".join(accepted)},
+        )
+    return media_type

@@ -1,0 +1,445 @@
+"""Kept sentences and pictures: `/v1/corpora`."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import csv
+import io
+import json
+
+import httpx
+import pytest
+from PIL import Image
+
+from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS
+from store.formats.image import MOST_BYTES
+
+pytestmark = pytest.mark.anyio
+
+URL = "/v1/corpora"
+SENTENCES, IMAGES = (CORPORA[kind]["value"] for kind in ("sentences", "images"))
+ONE = {"text": "The woman said that the receptionist had left."}
+OTHER = {"text": "The man asked the carpenter for help."}
+
+
+def png(colour="red", form="PNG", size=(4, 4)) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", size, colour).save(file, form)
+    return file.getvalue()
+
+
+@pytest.fixture
+async def tenants(serve, guarded, worker):
+    """Clients of two tenants and of one that may only read."""
+    service = await serve(guarded)
+
+    def as_tenant(name, *scopes):
+        service_of = httpx.AsyncClient(transport=service._transport, base_url="http://assay.test")
+        service_of.headers["Authorization"] = f"Bearer {worker.make_key(name, *scopes)}"
+        return service_of
+
+    return as_tenant("acme"), as_tenant("other"), as_tenant("acme", "ratings:read")
+
+
+async def begun(client, body=SENTENCES, **changes):
+    made = await client.post(URL, json=body | changes)
+    assert made.status_code == 201, made.text
+    return made.json()
+
+
+async def added(client, corpus, *items, **headers):
+    return await client.post(f"{URL}/{corpus['id']}/items", json={"items": list(items)}, headers=headers)
+
+
+# ---------------------------------------------------------------------------- corpora
+async def test_a_corpus_takes_the_words_of_its_specification_with_it(client):
+    made = await client.post(URL, json=SENTENCES)
+    assert made.status_code == 201, made.text
+    shown = made.json()
+    assert (shown["attribute"], shown["language"], shown["items"]) == ("gender", "en", 0)
+    assert shown["specification"] == "p4-professions@1"
+    assert shown["specification_digest"].startswith("sha256:")
+    assert ["he", "she"] in shown["words"]["pairs"]
+    read = await client.get(made.headers["Location"])
+    assert (read.json(), read.headers["ETag"]) == (shown, made.headers["ETag"])
+    again = await client.get(made.headers["Location"], headers={"If-None-Match": read.headers["ETag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"specification": "no-such"}, "/specification"),
+        ({"specification": "p1-occupations"}, "/specification"),
+        ({"attribute": "age"}, "/attribute"),
+        ({"language": "de"}, "/language"),
+        ({"language": "no language"}, "/language"),
+        ({"specification": None}, "/attribute"),
+        ({"kind": "songs"}, "/kind"),
+        ({"visibility": "public"}, "/visibility"),
+        ({"name": ""}, "/name"),
+        ({"tenant": "other"}, "/tenant"),
+    ],
+)
+async def test_a_corpus_that_makes_no_sense_is_refused_with_the_field_to_mend(client, changes, pointer):
+    refused = await client.post(URL, json=SENTENCES | changes)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == pointer
+
+
+async def test_the_same_request_repeated_begins_one_corpus(client):
+    first, second = [await client.post(URL, json=SENTENCES, headers={"Idempotency-Key": "one"}) for _ in range(2)]
+    assert first.json() == second.json()
+    assert len((await client.get(URL)).json()["items"]) == 1
+
+
+async def test_a_corpus_is_changed_only_in_the_version_that_was_read(client):
+    corpus = await begun(client)
+    read = await client.get(f"{URL}/{corpus['id']}")
+    for change in CORPUS_CHANGES.values():
+        assert (await client.patch(f"{URL}/{corpus['id']}", json=change["value"])).status_code == 200
+    late = await client.patch(
+        f"{URL}/{corpus['id']}", json={"name": "Late"}, headers={"If-Match": read.headers["ETag"]}
+    )
+    assert (late.status_code, late.json()["code"]) == (412, "precondition-failed")
+    now = await client.get(f"{URL}/{corpus['id']}")
+    assert (now.json()["visibility"], now.json()["citation"], now.json()["version"]) == ("shared", "Study 7, 2026", 3)
+    for match in (now.headers["ETag"], "*", '"else", ' + now.headers["ETag"]):
+        await client.patch(f"{URL}/{corpus['id']}", json={"name": "In time"}, headers={"If-Match": match})
+        now = await client.get(f"{URL}/{corpus['id']}")
+    assert now.json()["name"] == "In time"
+
+
+async def test_a_removed_corpus_is_gone(client):
+    corpus = await begun(client)
+    await added(client, corpus, ONE)
+    assert (await client.delete(f"{URL}/{corpus['id']}")).status_code == 204
+    for method, path in (("GET", ""), ("DELETE", ""), ("GET", "/items"), ("GET", "/export"), ("POST", "/items")):
+        gone = await client.request(method, f"{URL}/{corpus['id']}{path}", json={"items": [ONE]} if path else None)
+        assert gone.status_code == 404
+
+
+# ---------------------------------------------------------------------------- who may
+async def test_a_private_corpus_is_hidden_from_others_and_a_shared_one_can_only_be_read(tenants):
+    mine, other, _ = tenants
+    corpus = await begun(mine)
+    item = (await added(mine, corpus, ONE)).json()["items"][0]
+    here = f"{URL}/{corpus['id']}"
+    readings, changes = (
+        ("", "/items", "/export"),
+        (
+            ("PATCH", "", {"name": "Mine"}),
+            ("DELETE", "", None),
+            ("POST", "/items", {"items": [OTHER]}),
+            ("PATCH", f"/items/{item['id']}", OTHER),
+            ("DELETE", f"/items/{item['id']}", None),
+        ),
+    )
+    for path in readings:
+        assert (await other.get(here + path)).status_code == 404
+    await mine.patch(here, json={"visibility": "shared"})
+    for path in readings:
+        assert (await other.get(here + path)).status_code == 200
+    for method, path, body in changes:
+        assert (await other.request(method, here + path, json=body)).status_code == 404, (method, path)
+    shown = (await other.get(here)).json()
+    assert (shown["own"], shown["items"], "writing" in shown["links"]) == (False, 1, False)
+    assert (await mine.get(here)).json()["own"]
+    await mine.patch(here, json={"visibility": "private"})
+    assert (await other.get(here)).status_code == 404
+
+
+async def test_a_key_that_may_read_may_not_write(tenants):
+    mine, _, reading = tenants
+    corpus = await begun(mine)
+    assert (await reading.get(f"{URL}/{corpus['id']}")).status_code == 200
+    assert (await reading.post(URL, json=SENTENCES)).status_code == 403
+    assert (await added(reading, corpus, ONE)).status_code == 403
+
+
+async def test_shared_corpora_are_found_by_what_they_are_about(tenants):
+    mine, other, _ = tenants
+    shared = await begun(mine, visibility="shared")
+    await begun(mine, name="Private")
+    await begun(mine, IMAGES, visibility="shared", attribute="age")
+    own = await begun(other)
+    for query, found in (
+        ({"specification": "p4-professions"}, {shared["id"], own["id"]}),
+        ({"specification": "p4-professions@1", "visibility": "shared"}, {shared["id"]}),
+        ({"specification": shared["specification_digest"], "visibility": "private"}, {own["id"]}),
+        ({"specification": "p4-professions@2"}, set()),
+        ({"attribute": "gender", "kind": "sentences"}, {shared["id"], own["id"]}),
+        ({"attribute": "age", "kind": "sentences"}, set()),
+    ):
+        listed = await other.get(URL, params=query)
+        assert {one["id"] for one in listed.json()["items"]} == found, query
+    pages, page = [], await other.get(URL, params={"limit": 1})
+    while True:
+        pages += [one["id"] for one in page.json()["items"]]
+        if "next" not in page.links:
+            break
+        page = await other.get(page.links["next"]["url"])
+    assert len(pages) == len(set(pages)) == 3
+
+
+# ---------------------------------------------------------------------------- sentences
+async def test_sentences_are_kept_with_their_terms_and_counterpart(client):
+    corpus = await begun(client)
+    kept = await added(client, corpus, *ITEMS["sentences"]["value"]["items"])
+    assert kept.status_code == 201, kept.text
+    told = kept.json()
+    assert (told["added"], told["known"], told["version"]) == (2, 0, 2)
+    first, second = told["items"]
+    assert (first["group_term"], first["attribute_term"], first["source"]) == ("woman", "receptionist", "uploaded")
+    assert first["counterpart"] == "The man said that the receptionist had left."
+    assert second["provenance"] == {"note": "from the interviews"}
+    listed = await client.get(f"{URL}/{corpus['id']}/items")
+    assert listed.json() == {"items": [first, second], "next_cursor": None}
+
+
+async def test_the_same_sentence_twice_is_one_and_answered_with_what_was_there(client):
+    corpus = await begun(client)
+    first = (await added(client, corpus, ONE)).json()
+    again = await added(client, corpus, {"text": ONE["text"].upper().replace(" ", "  "), "note": "else"})
+    assert again.status_code == 200
+    assert again.json() == first | {"added": 0, "known": 1}
+    both = (await added(client, corpus, ONE, OTHER, OTHER)).json()
+    assert (both["added"], both["known"], len(both["items"])) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("The receptionist had left.", "no-group-term"),
+        ("The woman and the man saw the receptionist.", "several-group-terms"),
+        ("The woman had left.", "no-attribute-term"),
+        ("The woman saw a plumber and a mason.", "several-attribute-terms"),
+        ("The woman and her plumber left.", "other-group-word"),
+        ("The womanly receptionist left.", "no-group-term"),
+    ],
+)
+async def test_a_sentence_that_breaks_the_rules_is_refused_with_all_that_came_with_it(client, text, reason):
+    corpus = await begun(client)
+    refused = await added(client, corpus, ONE, {"text": text})
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == "/items/1/text"
+    assert f"({reason})" in error["detail"]
+    assert (await client.get(f"{URL}/{corpus['id']}/items")).json()["items"] == []
+
+
+async def test_every_sentence_that_is_refused_is_named(client):
+    corpus = await begun(client)
+    refused = await added(client, corpus, {"text": "No."}, ONE, ONE | {"group_term": "man"})
+    assert [one["pointer"] for one in refused.json()["errors"]] == ["/items/0/text", "/items/2/text"]
+    assert "2 of 3 sentences" in refused.json()["detail"]
+
+
+async def test_without_a_specification_any_sentence_is_kept(client):
+    corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
+    kept = (await added(client, corpus, {"text": "Any sentence at all.", "group_term": "any"})).json()["items"][0]
+    assert (kept["group_term"], kept["attribute_term"], kept["counterpart"]) == ("any", None, None)
+
+
+@pytest.mark.parametrize("items", [[], [ONE] * 1001, [{}], [{"text": ""}], [{"text": "x" * 1001}], [ONE | {"id": "x"}]])
+async def test_what_is_no_list_of_up_to_1000_sentences_is_refused(client, items):
+    corpus = await begun(client)
+    assert (await client.post(f"{URL}/{corpus['id']}/items", json={"items": items})).status_code == 422
+
+
+async def test_the_same_sentences_sent_again_with_a_key_are_answered_as_before(client):
+    corpus = await begun(client)
+    first, second = [await added(client, corpus, ONE, **{"Idempotency-Key": "one"}) for _ in range(2)]
+    assert (second.status_code, second.content) == (201, first.content)
+
+
+async def test_an_edited_sentence_remembers_what_it_was(client):
+    corpus = await begun(client)
+    item = (await added(client, corpus, ONE | {"note": "from May"})).json()["items"][0]
+    here = f"{URL}/{corpus['id']}/items/{item['id']}"
+    edited = await client.patch(here, json=ITEM_CHANGES["text"]["value"])
+    assert edited.status_code == 200, edited.text
+    told = edited.json()
+    assert (told["id"], told["source"], told["attribute_term"]) == (item["id"], "edited", "receptionist")
+    assert told["counterpart"] == "The man knew that the receptionist was late."
+    (former,) = told["provenance"]["edited_from"]
+    assert (former["text"], former["source"], told["provenance"]["note"]) == (ONE["text"], "uploaded", "from May")
+    for body, status in (
+        ({"text": "No rule is kept."}, 422),
+        ({"term": "nurse"}, 422),
+        ({}, 422),
+        ({"text": None}, 422),
+    ):
+        assert (await client.patch(here, json=body)).status_code == status
+    assert (await client.get(f"{URL}/{corpus['id']}")).json()["version"] == 3
+
+
+async def test_two_edits_at_once_do_not_undo_each_other(client, worker):
+    corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
+    item = (await added(client, corpus, ONE)).json()["items"][0]
+    here = f"{URL}/{corpus['id']}/items/{item['id']}"
+    changes = {"group_term": "woman", "attribute_term": "receptionist"}
+    with worker.database.write():  # both have been read before either is written
+        edits = [asyncio.create_task(client.patch(here, json={name: term})) for name, term in changes.items()]
+        await asyncio.sleep(0.2)
+    assert [(await edit).status_code for edit in edits] == [200, 200]
+    (kept,) = (await client.get(f"{URL}/{corpus['id']}/items")).json()["items"]
+    assert {name: kept[name] for name in changes} == changes
+
+
+async def test_a_sentence_cannot_become_another_one_of_its_corpus(client):
+    corpus = await begun(client)
+    first, second = (await added(client, corpus, ONE, OTHER)).json()["items"]
+    taken = await client.patch(f"{URL}/{corpus['id']}/items/{second['id']}", json=ONE)
+    assert (taken.status_code, taken.json()["code"], taken.json()["item"]) == (409, "item-taken", first["id"])
+    assert (await client.delete(f"{URL}/{corpus['id']}/items/{first['id']}")).status_code == 204
+    assert (await client.delete(f"{URL}/{corpus['id']}/items/{first['id']}")).status_code == 404
+    assert (await client.patch(f"{URL}/{corpus['id']}/items/{second['id']}", json=ONE)).status_code == 200
+
+
+async def test_an_item_is_found_in_its_own_corpus_only(client):
+    corpus, another = await begun(client), await begun(client)
+    item = (await added(client, corpus, ONE)).json()["items"][0]
+    for method in ("PATCH", "DELETE"):
+        elsewhere = await client.request(
+            method, f"{URL}/{another['id']}/items/{item['id']}", json=OTHER if method == "PATCH" else None
+        )
+        assert elsewhere.status_code == 404
+
+
+async def test_items_come_in_pages_in_their_order(client):
+    corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
+    texts = [f"Sentence {number}." for number in range(7)]
+    await added(client, corpus, *({"text": text} for text in texts))
+    seen, page = [], await client.get(f"{URL}/{corpus['id']}/items", params={"limit": 3})
+    while True:
+        seen += [item["text"] for item in page.json()["items"]]
+        if "next" not in page.links:
+            break
+        page = await client.get(page.links["next"]["url"])
+    assert seen == texts
+
+
+async def test_a_full_corpus_says_so(client, monkeypatch):
+    monkeypatch.setattr("store.corpora.items.MOST_ITEMS", 1)
+    corpus = await begun(client)
+    full = await added(client, corpus, ONE, OTHER)
+    assert (full.status_code, full.json()["code"]) == (409, "corpus-full")
+
+
+# ---------------------------------------------------------------------------- export
+async def test_a_corpus_is_downloaded_as_a_table_that_no_spreadsheet_runs(client):
+    corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
+    wild = ["=1+1", "+1", "-1", "@SUM(A1)", 'Say "so", she\nsaid.']
+    await added(client, corpus, *({"text": text, "note": "=note"} for text in wild))
+    table = await client.get(f"{URL}/{corpus['id']}/export")
+    assert table.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert corpus["id"] in table.headers["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(table.text, newline="")))
+    assert [row["text"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", wild[-1]]
+    assert {row["note"] for row in rows} == {"'=note"}
+
+
+async def test_a_corpus_is_downloaded_as_json_lines_with_everything(client):
+    corpus = await begun(client)
+    item = (await added(client, corpus, ONE, OTHER)).json()["items"][0]
+    await client.patch(f"{URL}/{corpus['id']}/items/{item['id']}", json=ITEM_CHANGES["text"]["value"])
+    lines = (await client.get(f"{URL}/{corpus['id']}/export", params={"format": "jsonl"})).text.splitlines()
+    listed = (await client.get(f"{URL}/{corpus['id']}/items")).json()["items"]
+    assert [json.loads(line) for line in lines] == listed
+    table = (await client.get(f"{URL}/{corpus['id']}/export", params={"format": "csv"})).text
+    assert next(csv.DictReader(io.StringIO(table)))["edited_from"] == ONE["text"]
+    assert (await client.get(f"{URL}/{corpus['id']}/export", params={"format": "xlsx"})).status_code == 422
+
+
+# ---------------------------------------------------------------------------- pictures
+async def test_a_picture_is_kept_once_and_read_back_as_it_was(client):
+    corpus, content = await begun(client, IMAGES), png()
+    here = f"{URL}/{corpus['id']}"
+    sent = await client.post(f"{here}/images", params={"term": "nurse"}, content=content)
+    assert sent.status_code == 201, sent.text
+    item = sent.json()["items"][0]
+    assert (item["term"], item["text"], item["image"][:7]) == ("nurse", None, "sha256:")
+    again = await added(client, corpus, {"image_b64": base64.b64encode(content).decode(), "term": "else"})
+    assert (again.status_code, again.json()["items"]) == (200, [item])
+    picture = await client.get(item["href"])
+    assert (picture.content, picture.headers["Content-Type"]) == (content, "image/png")
+    assert picture.headers["X-Content-Type-Options"] == "nosniff"
+    cached = await client.get(item["href"], headers={"If-None-Match": picture.headers["ETag"]})
+    assert cached.status_code == 304
+    renamed = await client.patch(f"{here}/items/{item['id']}", json=ITEM_CHANGES["term"]["value"])
+    assert (renamed.json()["term"], renamed.json()["source"]) == ("surgeon", "uploaded")
+    assert (await client.patch(f"{here}/items/{item['id']}", json={"text": "No."})).status_code == 422
+
+
+async def test_the_example_of_a_picture_is_one(client):
+    corpus = await begun(client, IMAGES)
+    assert (await added(client, corpus, *ITEMS["pictures"]["value"]["items"])).status_code == 201
+
+
+async def test_a_picture_is_shown_to_those_who_may_read_its_corpus(tenants):
+    mine, other, _ = tenants
+    corpus = await begun(mine, IMAGES)
+    item = (
+        await mine.post(f"{URL}/{corpus['id']}/images", params={"term": "nurse"}, content=png("blue", "WEBP"))
+    ).json()["items"][0]
+    assert (await other.get(item["href"])).status_code == 404
+    await mine.patch(f"{URL}/{corpus['id']}", json={"visibility": "shared"})
+    assert (await other.get(item["href"])).headers["Content-Type"] == "image/webp"
+    refused = await other.post(f"{URL}/{corpus['id']}/images", params={"term": "nurse"}, content=png())
+    assert refused.status_code == 404
+
+
+@pytest.mark.parametrize("content", [b"", b"not an image", png()[:40], b"<svg xmlns='http://www.w3.org/2000/svg'/>"])
+async def test_what_is_no_picture_is_refused(client, content):
+    corpus = await begun(client, IMAGES)
+    sent = await client.post(f"{URL}/{corpus['id']}/images", params={"term": "nurse"}, content=content)
+    assert sent.status_code == 422
+    written = {"image_b64": base64.b64encode(content).decode() or "*", "term": "nurse"}
+    listed = await added(client, corpus, written)
+    assert (listed.status_code, listed.json()["errors"][0]["pointer"]) == (422, "/items/0/image_b64")
+
+
+async def test_pictures_and_sentences_are_not_mixed(client):
+    sentences, pictures = await begun(client), await begun(client, IMAGES)
+    picture = {"image_b64": base64.b64encode(png()).decode(), "term": "nurse"}
+    assert (await added(client, sentences, picture)).status_code == 422
+    assert (await added(client, pictures, ONE)).status_code == 422
+    sent = await client.post(f"{URL}/{sentences['id']}/images", params={"term": "nurse"}, content=png())
+    assert sent.status_code == 422
+    item = (await added(client, sentences, ONE)).json()["items"][0]
+    assert (await client.get(f"{URL}/{sentences['id']}/items/{item['id']}/image")).status_code == 404
+
+
+async def test_a_picture_may_be_larger_than_other_requests_and_still_has_a_limit(serve, settings):
+    small = settings.model_copy(update={"max_body_bytes": 2000, "max_upload_bytes": 100_000})
+    client = await serve(small)
+    corpus = await begun(client, IMAGES)
+    noise = Image.effect_noise((90, 90), 100)
+    file = io.BytesIO()
+    noise.save(file, "PNG")
+    assert len(file.getvalue()) > 2000
+    sent = await client.post(f"{URL}/{corpus['id']}/images", params={"term": "nurse"}, content=file.getvalue())
+    assert sent.status_code == 201
+    large = await client.post(f"{URL}/{corpus['id']}/images", params={"term": "nurse"}, content=b"x" * 100_001)
+    assert large.status_code == 413
+
+
+async def test_a_picture_has_not_the_room_of_an_upload_because_it_is_gathered_in_memory(client):
+    corpus = await begun(client, IMAGES)
+    here, refusals = f"{URL}/{corpus['id']}/images", []
+    for size in (MOST_BYTES, MOST_BYTES + 1):
+        sent = await client.post(here, params={"term": "nurse"}, content=b"x" * size)
+        refusals.append((sent.status_code, sent.json()["code"]))
+    assert refusals == [(422, "bad-specification"), (413, "body-too-large")]
+
+
+async def test_a_key_stands_for_the_term_of_a_picture_too(client):
+    corpus = await begun(client, IMAGES)
+    here, key = f"{URL}/{corpus['id']}/images", {"Idempotency-Key": "one"}
+    first = await client.post(here, params={"term": "nurse"}, content=png(), headers=key)
+    again = await client.post(here, params={"term": "nurse"}, content=png(), headers=key)
+    assert (again.status_code, again.content) == (201, first.content)
+    other = await client.post(here, params={"term": "doctor"}, content=png(), headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")

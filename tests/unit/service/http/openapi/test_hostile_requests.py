@@ -1,0 +1,579 @@
+"""Every operation of the OpenAPI document against everything that is wrong: nothing here is a list of routes.
+
+A new route is tried as soon as it is documented. What cannot be derived from the document (an id that
+exists, a body that is right) is made in `world`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from service.http.json import pointer_to
+from service.http.openapi import examples
+from store.core.database import Database
+from store.targets import domains
+
+pytestmark = pytest.mark.anyio
+
+JSON = {"Content-Type": "application/json"}
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "PROPFIND")
+
+
+# ---------------------------------------------------------------------------- the document
+@dataclass(frozen=True)
+class Operation:
+    """One operation as documented."""
+
+    name: str
+    method: str
+    path: str
+    written: dict[str, Any]
+
+    @property
+    def takes_body(self) -> bool:
+        """Whether it takes JSON; files are tried in `test_upload_resource`."""
+        return "application/json" in self.written.get("requestBody", {}).get("content", {})
+
+    @property
+    def needs_key(self) -> bool:
+        return self.written.get("security") == [{"ApiKey": []}]
+
+    def parameters(self, where: str) -> list[dict[str, Any]]:
+        return [one for one in self.written.get("parameters", ()) if one["in"] == where]
+
+    def url(self, ids: dict[str, str]) -> str:
+        return self.path.format(**ids)
+
+    def documents(self, status: int) -> bool:
+        return str(status) in self.written["responses"]
+
+    @property
+    def is_badge(self) -> bool:
+        """Whether it always answers with an image, so that no page breaks: `unrated` for what is not there."""
+        return "badges" in self.written["tags"]
+
+    @property
+    def is_of_webhooks(self) -> bool:
+        """Whether it wants the scope that endpoints are kept with."""
+        return "webhooks" in self.written["tags"] or self.path.endswith("/redeliver")
+
+    @property
+    def needed(self) -> dict[str, str]:
+        """What its query cannot do without."""
+        return {
+            one["name"]: examples.SHORTEST["target"]["base_url"] for one in self.parameters("query") if one["required"]
+        }
+
+
+def operations_of(document: dict[str, Any]) -> list[Operation]:
+    return [
+        Operation(written["operationId"], method.upper(), path, written)
+        for path, methods in document["paths"].items()
+        for method, written in methods.items()
+    ]
+
+
+@dataclass(frozen=True)
+class World:
+    """A service in which everything that a path can name exists, and bodies that are right."""
+
+    client: Any
+    operations: list[Operation]
+    document: dict[str, Any]
+    ids: dict[str, str]
+
+    BODIES: ClassVar[dict[str, Any]] = {
+        "requestRating": examples.ROUND_TRIP,
+        "saveTarget": examples.TARGETS["libretranslate"]["value"],
+        "replaceTarget": examples.TARGETS["libretranslate"]["value"],
+        "createKey": examples.KEYS["importer"]["value"],
+        "createWebhook": examples.WEBHOOKS["changes"]["value"],
+        "replaceWebhook": examples.WEBHOOKS["changes"]["value"],
+        "createSpecification": examples.SPECIFICATIONS["choices"]["value"],
+        "addSpecificationVersion": examples.SPECIFICATIONS["choices"]["value"],
+        "requestSuite": {
+            "target": examples.SHORTEST["target"],
+            "methods": ["round-trip"],
+            "attributes": ["gender"],
+            "languages": ["es"],
+        },
+        "createSchedule": {"name": "Weekly", "request": examples.SHORTEST, "interval_s": 604_800},
+        "changeSchedule": {"name": "Weekly", "request": examples.SHORTEST, "paused": True, "interval_s": 604_800},
+        "setVisibility": examples.VISIBILITIES["unlisted"]["value"],
+        "withdrawRating": examples.WITHDRAWALS["mistaken"]["value"],
+        "rerateRating": examples.RERATINGS["current"]["value"],
+        "putReply": examples.REPLIES["reply"]["value"],
+        "addDomain": examples.DOMAINS["port"]["value"],
+        "createCorpus": {"name": "Notes", "attribute": "gender", "description": "Ours"},
+        "changeCorpus": {"name": "Notes of May", "licence": "CC0-1.0"},
+        "addCorpusItems": {"items": [{"text": "Nobody came."}]},
+        "changeCorpusItem": {"text": "Nobody came in time."},
+        "writeSentences": examples.WRITING["written"]["value"] | {"specification": "p4-math-arts"},
+        "createComposition": {"chain": [{"rating": "{rating_id}"}, {"rating": "{rating_id}"}]},
+    }
+
+    def body(self, operation: Operation) -> Any:
+        if not operation.takes_body:
+            return None
+        written = json.dumps(self.BODIES[operation.name])
+        return json.loads(written.replace("{rating_id}", self.ids["rating_id"]))
+
+    async def send(self, operation: Operation, **options: Any) -> Any:
+        return await self.client.request(operation.method, operation.url(self.ids), **options)
+
+    def named(self, name: str) -> Operation:
+        return next(one for one in self.operations if one.name == name)
+
+
+@pytest.fixture(scope="module")
+def documents():
+    """The OpenAPI document by how callers are known, which is all that it depends on; it takes a while to make."""
+    return {}
+
+
+@pytest.fixture
+async def build(serve, settings, worker, request_body, documents):
+    """Fill a service with one of everything."""
+
+    async def build(changes: dict[str, Any] | None = None, **headers: str) -> World:
+        chosen = settings.model_copy(update=changes or {})
+        client = await serve(chosen)
+        client.headers.update(headers)
+        target = (await client.post("/v1/targets", json=World.BODIES["saveTarget"])).json()
+        job = (await client.post("/v1/jobs", json=request_body())).json()
+        with closing(Database(chosen.resolved_database_url)) as database:
+            rating_id = type(worker)(database).rate(job["id"])
+        key = (await client.post("/v1/keys", json=World.BODIES["createKey"])).json()
+        ids = {"job_id": job["id"], "rating_id": rating_id, "target_id": target["id"], "key_id": key["id"]}
+        specification = (await client.post("/v1/specifications", json=World.BODIES["createSpecification"])).json()
+        table = {"purpose": "table", "name": "T"}
+        csv = {"Content-Type": "text/csv"}
+        upload = (await client.post("/v1/uploads", params=table, content=b"age\n41\n", headers=csv)).json()
+        ids["seq"] = "1"  # an observation's number
+        ids |= {"upload_id": upload["id"], "specification_name": specification["name"], "version": "1"}
+        webhook = (await client.post("/v1/webhooks", json=World.BODIES["createWebhook"])).json()
+        ping = (await client.post(f"{webhook['links']['self']}/ping")).json()
+        ids |= {"webhook_id": webhook["id"], "delivery_id": ping["id"]}
+        suite = (await client.post("/v1/suites", json=World.BODIES["requestSuite"] | {"seed": 1})).json()
+        schedule = (await client.post("/v1/schedules", json=World.BODIES["createSchedule"])).json()
+        chain = {"chain": [{"rating": rating_id}] * 2}
+        composition = (await client.post("/v1/compositions", json=chain)).json()
+        domain = (await client.post("/v1/domains", json={"host": "127.0.0.1:5000"})).json()
+        with closing(Database(chosen.resolved_database_url)) as database, database.write() as c:
+            domains.checked(c, domain["id"], None)
+        replied = await client.put(f"/v1/ratings/{rating_id}/reply", json=World.BODIES["putReply"])
+        assert replied.status_code == 201, replied.text
+        corpus = (await client.post("/v1/corpora", json=World.BODIES["createCorpus"])).json()
+        item = (await client.post(corpus["links"]["items"], json={"items": [{"text": "Somebody came."}]})).json()
+        ids |= {"corpus_id": corpus["id"], "item_id": item["items"][0]["id"]}
+        ids |= {"suite_id": suite["id"], "schedule_id": schedule["id"]}
+        ids |= {"composition_id": composition["id"], "domain_id": domain["id"]}
+        if chosen.auth not in documents:
+            documents[chosen.auth] = (await client.get("/openapi.json")).json()
+        document = documents[chosen.auth]
+        return World(client, operations_of(document), document, ids | {"name": "round-trip", "code": "not-found"})
+
+    return build
+
+
+@pytest.fixture
+async def world(build):
+    return await build()
+
+
+def refused(operation: Operation, answer: Any, what: object) -> dict[str, Any]:
+    """The problem an answer tells; it must be a documented refusal, whatever was sent."""
+    told = f"{operation.name} answered {answer.status_code} to {str(what)[:200]!r}: {answer.text[:300]}"
+    assert 400 <= answer.status_code < 500, told
+    assert operation.documents(answer.status_code), told
+    assert answer.headers["Content-Type"] == "application/problem+json", told
+    problem: dict[str, Any] = answer.json()
+    return problem
+
+
+def harmless(operation: Operation, answer: Any, what: object) -> None:
+    """An answer that may be anything the document names, except an error of ours."""
+    told = f"{operation.name} answered {answer.status_code} to {what!r}: {answer.text[:300]}"
+    assert answer.status_code < 500, told
+    assert operation.documents(answer.status_code), told
+
+
+# ---------------------------------------------------------------------------- bodies (rows 45, 46)
+UNREADABLE = {
+    "no JSON": (b"{", 400),
+    "not UTF-8": (b'{"name": "\xff"}', 400),
+    "UTF-16": ('{"name": "x"}'.encode("utf-16"), 400),
+    "a byte order mark": (b"\xef\xbb\xbf{}", 400),
+    "an overlong encoding": (b'{"name": "\xc0\xaf"}', 400),
+    "an encoded surrogate": (b'{"name": "\xed\xa0\x80"}', 400),
+    "compressed": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00", 400),
+    "two documents": (b"{}{}", 400),
+    "NaN": (b'{"a": NaN}', 422),
+    "infinity": (b'{"a": -Infinity}', 422),
+    "a number beyond all numbers": (b'{"a": 1e400}', 422),
+    "a huge integer": (b'{"a": ' + b"9" * 100_000 + b"}", 422),
+    "a long fraction": (b'{"a": 0.' + b"1" * 100_000 + b"}", 422),
+    "a key twice": (b'{"name": 1, "name": 2}', 422),
+    "a key twice, deep inside": (b'{"a": [{"b": 1, "b": 1}]}', 422),
+    "deep arrays": (b"[" * 200_000, 422),
+    "deep objects": (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, 422),
+    "an array": (b"[]", 422),
+    "a number": (b"7", 422),
+    "nothing": (b"", 422),
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+async def test_no_operation_reads_a_body_that_is_not_strict_json(world, what):
+    body, status = UNREADABLE[what]
+    takers = [one for one in world.operations if one.takes_body]
+    assert len(takers) >= 4
+    for one in takers:
+        answer = await world.send(one, content=body, headers=JSON)
+        refused(one, answer, what)
+        assert answer.status_code == status, f"{one.name}: {answer.text[:300]}"
+
+
+async def test_no_operation_reads_a_body_above_the_limit(build):
+    world = await build({"max_body_bytes": 20_000})
+
+    async def drip() -> Any:
+        for _ in range(30):
+            yield b" " * 1_000
+
+    for one in world.operations:
+        if one.takes_body:
+            for content in (b" " * 20_001, drip()):
+                answer = await world.send(one, content=content, headers=JSON)
+                assert refused(one, answer, "a long body")["code"] == "body-too-large"
+
+
+async def test_no_operation_reads_a_body_of_another_media_type(world):
+    for one in world.operations:
+        if one.takes_body:
+            for declared in ("text/plain", "application/xml", "multipart/form-data; boundary=x", "nonsense"):
+                answer = await world.send(one, content=json.dumps(world.body(one)), headers={"Content-Type": declared})
+                assert refused(one, answer, declared)["code"] == "unsupported-media-type"
+
+
+# ---------------------------------------------------------------------------- texts (row 47)
+UNSTORABLE = {"NUL": "a\x00b", "half of a surrogate pair": "a\ud800b", "the other half": "\udfff"}
+STRANGE = {
+    "right to left": "\u202eevil\u2066 \u05d0\u05d1",
+    "every control character": "".join(map(chr, range(1, 32))) + "\x7f\x85",
+    "no characters": "\ufffe\uffff",
+    "beyond the first plane": "\U0001f600\U0010ffff",
+    "markup": "<script>alert(1)</script>'\"; DROP TABLE jobs; --",
+    "a spreadsheet's formula": "=HYPERLINK(1)",
+    "a format string": "%s%n{0}${7*7}",
+}
+
+
+def texts_in(value: Any, *place: str | int) -> Iterator[tuple[str | int, ...]]:
+    """Where the texts of a body are."""
+    if isinstance(value, str):
+        yield place
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from texts_in(inner, *place, key)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from texts_in(inner, *place, index)
+
+
+def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
+    inner = body
+    for part in place[:-1]:
+        if isinstance(inner, dict) and inner.get(part) is None:
+            inner[part] = {}  # a part that may be left out
+        inner = inner[part]
+    inner[place[-1]] = value
+    return body
+
+
+SHOWN_IN = {"withdrawRating": ("withdrawn",)}
+"""Where an answer shows what was sent, if that is not where it was."""
+
+SHOWN_AS = {("writeSentences", "author"): "target"}
+"""What an answer calls a part of what was sent, if that is not its name."""
+
+FULL = {
+    "target": {"secret": "a-secret-of-mine", "base_url": "http://127.0.0.1:5000"},
+    "callback_url": "http://127.0.0.1:9/hook",
+}
+"""Texts that the examples leave out."""
+
+
+def full_body(world: World, one: Operation) -> Any:
+    body = world.body(one)
+    if one.name == "requestRating":
+        body |= {"callback_url": FULL["callback_url"], "target": body["target"] | FULL["target"]}
+    elif "protocol" in body:
+        body |= FULL["target"]
+    return body
+
+
+@pytest.mark.parametrize("what", UNSTORABLE)
+async def test_a_text_that_cannot_be_stored_is_refused_wherever_it_stands(world, what):
+    tried = 0
+    for one in (each for each in world.operations if each.takes_body):
+        for place in texts_in(full_body(world, one)):
+            body = put(full_body(world, one), place, UNSTORABLE[what])
+            answer = await world.send(one, content=json.dumps(body), headers=JSON)
+            problem = refused(one, answer, place)
+            assert (answer.status_code, problem["errors"][0]["pointer"]) == (422, pointer_to(*place))
+            tried += 1
+    assert tried > 20
+
+
+@pytest.mark.parametrize("what", STRANGE)
+async def test_a_strange_text_is_refused_or_kept_as_it_was_sent(database_url, build, what):
+    world = await build({"database_url": database_url})
+    text, kept = STRANGE[what], 0
+    for one in (each for each in world.operations if each.takes_body):
+        for place in texts_in(full_body(world, one)):
+            body = put(full_body(world, one), place, text)
+            if one.name in {"requestRating", "writeSentences"}:
+                body["seed"] = kept  # a job of its own, not a twin
+            answer = await world.send(one, content=json.dumps(body), headers=JSON)
+            harmless(one, answer, place)
+            if answer.is_success and place[-1] != "secret":
+                kept += 1
+                place = (SHOWN_AS.get((one.name, place[0]), place[0]), *place[1:])
+                place = (*SHOWN_IN.get(one.name, ()), *place)
+                assert at(answer.json(), place) == text
+                if location := answer.headers.get("Location"):
+                    shown = await world.client.get(location)
+                    assert shown.status_code == 405 or at(shown.json(), place) == text
+    assert kept >= 4
+
+
+def at(value: Any, place: tuple[str | int, ...]) -> Any:
+    for part in place:
+        value = value[part]
+    return value
+
+
+@pytest.mark.parametrize(
+    "text", ["%00", "%ff", "%ed%a0%80", "%E2%80%AE", "%0d%0aX:%20y", "..%2f..%2fetc", "'%20OR%201=1", "x" * 3000]
+)
+async def test_a_strange_text_in_an_address_is_no_error_of_ours(world, text):
+    for one in (each for each in world.operations if each.method in {"GET", "DELETE"}):
+        for each in one.parameters("path"):
+            answer = await world.client.request(one.method, one.url(world.ids | {each["name"]: text}))
+            if one.is_badge:
+                harmless(one, answer, text)
+            else:
+                assert refused(one, answer, text)["code"] == "not-found"
+        for each in one.parameters("query"):
+            answer = await world.client.request(one.method, f"{one.url(world.ids)}?{each['name']}={text}")
+            harmless(one, answer, f"{each['name']}={text}")
+
+
+STRANGE_HEADERS = {
+    "empty": b"",
+    "blank": b" ",
+    "a control character": b"\x01",
+    "not ASCII": b"\xff\xfe",
+    "above 63 bits": b"9" * 19,
+    "twenty digits": b"9" * 20,
+    "negative": b"-1",
+    "an endless wait": b"wait=" + b"9" * 500,
+    "long": b"x" * 5000,
+    "half a list": b'",W/"',
+}
+
+
+@pytest.mark.parametrize("what", STRANGE_HEADERS)
+async def test_a_strange_header_is_no_error_of_ours(world, what):
+    for one in (each for each in world.operations if each.method != "DELETE"):
+        for name in {*(each["name"] for each in one.parameters("header")), "If-None-Match", "X-Request-Id", "Accept"}:
+            body = {"content": json.dumps(world.body(one))} if one.takes_body else {}
+            headers = [(name.encode(), STRANGE_HEADERS[what]), (b"content-type", b"application/json")]
+            harmless(one, await world.send(one, headers=headers, **body), (name, what))
+
+
+# ---------------------------------------------------------------------------- numbers (row 48)
+def bounded(document: dict[str, Any], schema: dict[str, Any], *place: str) -> Iterator[tuple[tuple[str, ...], dict]]:
+    """Every number that has bounds, where it stands in a body, with its schema."""
+    schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    if schema.get("type") in {"integer", "number"} and any("imum" in word for word in schema):
+        yield place, schema
+    for inner in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
+        yield from bounded(document, inner, *place)
+    for name, inner in schema.get("properties", {}).items():
+        yield from bounded(document, inner, *place, name)
+
+
+def outside(schema: dict[str, Any]) -> set[float]:
+    """Numbers that a schema does not allow: nought, negative, a billion, and just outside."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    whole = schema["type"] == "integer"
+    tried = {0, -1, -(10**9), 10**9, 2**53, 2**63, *([] if whole else [-1e-9, 1e300])}
+    tried |= {low - 1} if low is not None else set()
+    tried |= {high + 1} if high is not None else set()
+    tried |= {bound for bound in (above, below) if bound is not None}
+    return {
+        number
+        for number in tried
+        if (low is not None and number < low)
+        or (high is not None and number > high)
+        or (above is not None and number <= above)
+        or (below is not None and number >= below)
+    }
+
+
+async def test_a_number_out_of_its_bounds_is_refused_by_name(world):
+    tried: set[tuple[str, ...]] = set()
+    for one in (each for each in world.operations if each.takes_body):
+        schema = one.written["requestBody"]["content"]["application/json"]["schema"]
+        for place, limits in bounded(world.document, schema):
+            assert outside(limits), f"{place} has no bounds that a number could break"
+            for number in outside(limits):
+                body = world.body(one)
+                if "experiment" in place:
+                    there = place.index("experiment") + 1
+                    method = method_with(world, place[there:], number)
+                    put(body, place[:there], {"method": method, "attribute": "gender"})
+                answer = await world.send(one, json=put(body, place, number))
+                problem = refused(one, answer, (place, number))
+                assert answer.status_code == 422
+                assert pointer_to(*place) in [error["pointer"] for error in problem["errors"]]
+            tried.add(place)
+    assert {("seed",), ("max_calls",), ("deadline_s",), ("target", "limits", "timeout_s"), ("expires_in_s",)} <= tried
+    assert ("experiment", "texts_per_block") in tried
+
+
+def method_with(world: World, place: Sequence[str], number: float) -> str:
+    """A method that has a field at a place and does not allow a number there."""
+    experiment = world.document["components"]["schemas"]["RatingRequest"]["properties"]["experiment"]
+    for method, reference in experiment["discriminator"]["mapping"].items():
+        for there, limits in bounded(world.document, {"$ref": reference}):
+            if there == tuple(place) and number in outside(limits):
+                return str(method)
+    raise AssertionError(f"no method has {place} and refuses {number}")
+
+
+# ---------------------------------------------------------------------------- lists (row 49)
+def lists(world: World) -> list[Operation]:
+    return [one for one in world.operations if any(each["name"] == "cursor" for each in one.parameters("query"))]
+
+
+@pytest.mark.parametrize(
+    "limit", ["0", "-1", "201", "1000000000", "1e9", "9" * 40, "many", "", "1.5", "0x10", "\u0661"]
+)
+async def test_no_list_gives_a_page_of_another_size_than_1_to_200(world, limit):
+    assert len(lists(world)) >= 5
+    for one in lists(world):
+        answer = await world.send(one, params={**one.needed, "limit": limit})
+        assert refused(one, answer, limit)["errors"][0]["parameter"] == "limit"
+        assert answer.status_code == 422
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "!!", "W10", "bnVsbA", "e30", "WzEsIngiLCJ5Il0", "a" * 401, "\x00", "\u202e", "[" * 399]
+)
+async def test_no_list_takes_a_cursor_that_was_not_given_out(world, cursor):
+    for one in lists(world):
+        answer = await world.send(one, params={**one.needed, "cursor": cursor})
+        assert refused(one, answer, cursor)["errors"][0]["parameter"] == "cursor"
+        assert answer.status_code == 422
+
+
+# ---------------------------------------------------------------------------- limits (row 50)
+async def test_every_way_to_new_work_is_refused_alike_above_the_rate(build):
+    world = await build({"job_rate": "2/hour"})  # a job and a suite are in it already
+    tried = 0
+    for one in world.operations:
+        if not one.documents(429):
+            continue
+        answer = await world.send(one, json=world.body(one))
+        assert refused(one, answer, "too much")["code"] == "rate-limited"
+        assert answer.status_code == 429
+        assert 1 <= int(answer.headers["Retry-After"]) <= 3600
+        assert answer.headers["RateLimit-Policy"] == '"jobs";q=2;w=3600'
+        assert re.fullmatch(r'"jobs";r=0;t=\d+', answer.headers["RateLimit"])
+        tried += 1
+    assert tried == 7
+
+
+# ---------------------------------------------------------------------------- addresses (rows 51, 52)
+async def test_what_was_removed_is_found_by_no_operation(world):
+    removers = [one for one in world.operations if one.method == "DELETE"]
+    removers.sort(key=lambda one: -one.path.count("/"))  # what is within a thing goes first
+    assert len(removers) >= 8
+    for remover in removers:
+        assert (await world.send(remover)).status_code == 204
+        for one in world.operations:
+            makes_it_anew = one.path == remover.path and one.documents(201)
+            if one.path.startswith(remover.path) and not makes_it_anew and not one.is_badge:
+                answer = await world.send(one, json=world.body(one))
+                assert refused(one, answer, "removed")["code"] in {"not-found", "no-reply"}
+
+
+async def test_a_wrong_method_is_answered_with_every_right_one_at_every_address(world):
+    for path in world.document["paths"]:
+        right = {one.method for one in world.operations if one.path == path}
+        allowed = sorted(right | {"OPTIONS"} | ({"HEAD"} if "GET" in right else set()))
+        url = path.format(**world.ids)
+        for method in METHODS:
+            if method in allowed:
+                continue
+            answer = await world.client.request(method, url)
+            assert (answer.status_code, answer.headers["Allow"]) == (405, ", ".join(allowed)), (method, path)
+            if method != "HEAD":
+                assert answer.json()["code"] == "method-not-allowed"
+        asked = await world.client.options(url)
+        assert (asked.status_code, asked.headers["Allow"]) == (204, ", ".join(allowed))
+
+
+# ---------------------------------------------------------------------------- access (rows 43, 44)
+EVERYBODYS = {"catalog", "methodology", "service"}
+"""Tags of what belongs to no tenant."""
+
+
+async def test_no_operation_finds_what_another_tenant_has(build, worker, request_body):
+    mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
+    world = await build({"auth": "keys"}, **mine)
+    theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
+    tried = 0
+    for one in world.operations:
+        if one.parameters("path") and not one.is_badge and one.written["tags"][0] not in EVERYBODYS:
+            answer = await world.send(one, json=world.body(one), headers=theirs)
+            assert refused(one, answer, "another tenant's")["code"] == "not-found"
+            assert all(value not in answer.json()["detail"] for value in ("mine", "5000"))
+            tried += 1
+    assert tried >= 60
+
+
+async def test_no_operation_that_needs_a_key_answers_without_a_good_one(build, worker):
+    world = await build({"auth": "keys"}, Authorization=f"Bearer {worker.make_key()}")
+    revoked = (await world.client.post("/v1/keys", json={"name": "gone", "scopes": ["admin"]})).json()
+    await world.client.delete(f"/v1/keys/{revoked['id']}")
+    garbled = revoked["key"][:-1] + ("0" if revoked["key"][-1] != "0" else "1")
+    without_scopes = worker.make_key("default", "webhooks:write")
+    without_webhooks = worker.make_key("default", "jobs:write")
+    secured = [one for one in world.operations if one.needs_key]
+    assert len(secured) >= 15
+    for one in secured:
+        for key, status, code in (
+            ("", 401, "key-invalid"),
+            (garbled, 401, "key-invalid"),
+            (revoked["key"], 401, "key-invalid"),
+            (without_webhooks if one.is_of_webhooks else without_scopes, 403, "scope-missing"),
+        ):
+            answer = await world.send(one, json=world.body(one), headers={"Authorization": f"Bearer {key}"})
+            assert (answer.status_code, refused(one, answer, key)["code"]) == (status, code), one.name
+            assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+        bare = world.client.build_request(one.method, one.url(world.ids), json=world.body(one))
+        del bare.headers["Authorization"]
+        answer = await world.client.send(bare)
+        assert (answer.status_code, refused(one, answer, None)["code"]) == (401, "key-missing"), one.name

@@ -1,0 +1,59 @@
+"""Jobs by stereotype-score: the specification of one's own is filled in, and what makes no sense is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.http.openapi.examples import SPECIFICATIONS
+
+pytestmark = pytest.mark.anyio
+
+OWN = SPECIFICATIONS["stereotype"]["value"]
+
+
+def job(request_body, **experiment):
+    target = {
+        "name": "Made up",
+        "kind": "language-model",
+        "protocol": "openai-completions",
+        "base_url": "http://127.0.0.1:9/v1",
+        "settings": {"model": "tiny"},
+    }
+    return request_body() | {"target": target, "experiment": {"method": "stereotype-score", **experiment}}
+
+
+async def test_a_specification_of_ones_own_is_carried_by_the_job(client, request_body):
+    assert (await client.post("/v1/specifications", json=OWN)).status_code == 201
+    answer = await client.post("/v1/jobs", json=job(request_body, specification=OWN["name"]))
+    assert answer.status_code == 202, answer.text
+    experiment = answer.json()["experiment"]
+    assert experiment["specification"] == f"{OWN['name']}@1"
+    assert experiment["words"] == [OWN["words"] | {"name": OWN["name"]}]
+    assert (experiment["attribute"], answer.json()["expected"]) == ("gender", 10 * 2 * 10)
+
+
+async def test_several_specifications_can_be_named_ones_own_and_shipped(client, request_body):
+    await client.post("/v1/specifications", json=OWN)
+    named = [OWN["name"], "p4-names-3"]
+    experiment = (await client.post("/v1/jobs", json=job(request_body, specification=named))).json()["experiment"]
+    assert [words["name"] for words in experiment["words"]] == named
+    assert experiment["attribute"] == "several"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "pointer"),
+    [
+        ({"specification": "nowhere"}, "/experiment/specification"),
+        ({"specification": "p2-gender"}, "/experiment/specification"),
+        ({"attribute": "height"}, "/experiment"),
+        ({"scoring": "telepathy"}, "/experiment/scoring"),
+        ({"per_term": 0}, "/experiment/per_term"),
+        ({"sentences": [{"text": "Nobody is here."}]}, "/experiment/sentences"),
+        ({"sentences": [{"text": ""}]}, "/experiment/sentences/0/text"),
+        ({"writing": {"family": "haiku"}}, "/experiment/writing/family"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_at_its_place(client, request_body, experiment, pointer):
+    answer = await client.post("/v1/jobs", json=job(request_body, **experiment))
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["pointer"] == pointer, answer.text

@@ -1,0 +1,43 @@
+"""By which address the service says it is reached: the operator's word, or the request's as far as it is an address."""
+
+from types import SimpleNamespace
+
+import pytest
+from fastapi import Request
+
+from service.http.problems import base_url
+
+
+def reached(host, *, server=("10.0.0.7", 8000), scheme="http", root_path="", public_url=None):
+    app = SimpleNamespace(
+        state=SimpleNamespace(service=SimpleNamespace(settings=SimpleNamespace(public_url=public_url)))
+    )
+    headers = [] if host is None else [(b"host", host.encode("latin-1"))]
+    scope = {"type": "http", "app": app, "scheme": scheme, "headers": headers, "server": server, "root_path": root_path}
+    return base_url(Request(scope | {"path": f"{root_path}/v1/jobs", "query_string": b"limit=2"}))
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ({"host": "assay.example"}, "http://assay.example"),
+        ({"host": "assay.example:8443", "scheme": "https"}, "https://assay.example:8443"),
+        ({"host": "assay.example", "root_path": "/agency"}, "http://assay.example/agency"),
+        ({"host": "[::1]:8000"}, "http://[::1]:8000"),
+        ({"host": None}, "http://10.0.0.7:8000"),
+        ({"host": None, "server": ["10.0.0.7", 8000]}, "http://10.0.0.7:8000"),  # some servers give a list
+        ({"host": "a/../@b?c#d"}, "http://10.0.0.7:8000"),
+        ({"host": "elsewhere.example", "public_url": "https://assay.example/x/"}, "https://assay.example/x"),
+    ],
+)
+def test_the_address_is_the_operators_or_the_requests(given, address):
+    assert reached(**given) == address
+    assert reached(**given) == address  # the second time it is remembered
+
+
+def test_two_hosts_are_not_taken_for_each_other():
+    assert [reached("one.example"), reached("two.example"), reached("one.example", scheme="https")] == [
+        "http://one.example",
+        "http://two.example",
+        "https://one.example",
+    ]

@@ -1,0 +1,74 @@
+"""Rate limits: exact for each caller, also for concurrent requests."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from service.http.rate_limit import Rates
+from service.metrics import Meter
+
+
+@pytest.fixture(params=["in this process", "in Redis"])
+def storage(request):
+    return None if request.param == "in this process" else request.getfixturevalue("redis_url")
+
+
+@asynccontextmanager
+async def counting(rate, storage):
+    rates = Rates(rate, storage, Meter())
+    try:
+        yield rates
+    finally:
+        await rates.close()
+
+
+def told(allowances):
+    return [(one.allowed, one.remaining) for one in allowances]
+
+
+def test_one_after_the_other_counts_down_and_is_refused_at_the_end(storage):
+    async def check():
+        async with counting("3/hour", storage) as rates:
+            taken = [await rates.take("anna") for _ in range(5)]
+            assert told(taken) == [(True, 2), (True, 1), (True, 0), (False, 0), (False, 0)]
+            assert (await rates.take("bert")).remaining == 2
+
+    asyncio.run(check())
+
+
+def test_concurrent_takers_are_all_counted(storage):
+    async def check():
+        async with counting("10/hour", storage) as rates:
+            taken = await asyncio.gather(*(rates.take("anna") for _ in range(4)))
+            assert all(one.allowed for one in taken)
+            assert {one.remaining for one in taken} <= {6, 7, 8, 9}
+            assert told([await rates.take("anna")]) == [(True, 5)]
+            assert (await rates.left("anna")).remaining == 5
+
+    asyncio.run(check())
+
+
+def test_concurrent_takers_get_what_is_left_and_no_more(storage):
+    async def check():
+        async with counting("5/hour", storage) as rates:
+            await asyncio.gather(*(rates.take("anna") for _ in range(3)))
+            taken = await asyncio.gather(*(rates.take("anna") for _ in range(4)))
+            assert sum(one.allowed for one in taken) == 2
+            assert not (await rates.left("anna")).allowed
+
+    asyncio.run(check())
+
+
+def test_several_are_taken_at_once_or_none(storage):
+    async def check():
+        async with counting("5/hour", storage) as rates:
+            assert told([await rates.take("anna", 3), await rates.take("anna", 3), await rates.take("anna", 2)]) == [
+                (True, 2),
+                (False, 2),
+                (True, 0),
+            ]
+            assert not (await rates.take("bert", 6)).allowed
+            assert (await rates.left("bert")).remaining == 5
+
+    asyncio.run(check())

@@ -1,0 +1,313 @@
+"""Input that is wrong, hostile or both: always a problem document, never an exception's text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fastapi import FastAPI
+
+from service.http import problems
+from service.http.json import MAX_DEPTH, read_json
+from store.core.errors import StoreUnavailable
+
+pytestmark = pytest.mark.anyio
+
+JSON = {"Content-Type": "application/json"}
+
+
+def without(body, *path):
+    body = json.loads(json.dumps(body))
+    inner = body
+    for part in path[:-1]:
+        inner = inner[part]
+    del inner[path[-1]]
+    return body
+
+
+def with_(body, value, *path):
+    body = json.loads(json.dumps(body))
+    inner = body
+    for part in path[:-1]:
+        inner = inner[part]
+    inner[path[-1]] = value
+    return body
+
+
+def assert_problem(answer, status, code):
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    problem = answer.json()
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert problem["type"] == f"http://assay.test/problems/{code}"
+    assert problem["request_id"] == answer.headers["X-Request-Id"]
+    assert problem["title"]
+    assert problem["detail"]
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "pointer"),
+    [
+        (("seed",), -1, "/seed"),
+        (("seed",), 2**53, "/seed"),
+        (("seed",), "7", "/seed"),
+        (("max_calls",), 0, "/max_calls"),
+        (("max_calls",), 1_000_001, "/max_calls"),
+        (("deadline_s",), 86_401, "/deadline_s"),
+        (("visibility",), "secret", "/visibility"),
+        (("surprise",), 1, "/surprise"),
+        (("callback_url",), "ftp://x.example", "/callback_url"),
+        (("target", "kind"), "oracle", "/target/kind"),
+        (("target", "name"), "", "/target/name"),
+        (("target", "surprise"), 1, "/target/surprise"),
+        (("target", "limits", "concurrency"), 0, "/target/limits/concurrency"),
+        (("target", "limits", "timeout_s"), 1e9, "/target/limits/timeout_s"),
+        (("target", "protocol"), "telepathy", "/target/protocol"),
+        (("target", "base_url"), None, "/target/base_url"),
+        (("target", "settings"), {"model": 1}, "/target/settings/model"),
+        (("experiment", "method"), "guesswork", "/experiment/method"),
+        (("experiment", "languages"), ["es", 7], "/experiment/languages/1"),
+        (("experiment", "languages"), ["es", "xx-nope"], "/experiment/languages/1"),
+        (("experiment", "attribute"), "shoe-size", "/experiment/attribute"),
+        (("experiment", "texts_per_block"), 0, "/experiment/texts_per_block"),
+        (("experiment", "texts_per_block"), -5, "/experiment/texts_per_block"),
+        (("experiment", "texts_per_block"), 10**9, "/experiment/texts_per_block"),
+        (("experiment", "langauges"), ["es"], "/experiment/langauges"),
+        (("experiment", "biased"), [{"he": 0.9, "she": 0.9}], "/experiment/biased/0"),
+    ],
+)
+async def test_a_refusal_points_at_the_field(client, request_body, path, value, pointer):
+    answer = await client.post("/v1/jobs", json=with_(request_body(), value, *path))
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["pointer"] == pointer
+
+
+@pytest.mark.parametrize("path", [("target",), ("experiment",), ("target", "name"), ("experiment", "attribute")])
+async def test_a_missing_field_is_pointed_at(client, request_body, path):
+    answer = await client.post("/v1/jobs", json=without(request_body(), *path))
+    problem = assert_problem(answer, 422, "invalid-request")
+    assert problem["errors"][0]["pointer"] == "/" + "/".join(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "known"),
+    [
+        (("experiment", "method"), "guesswork", ["round-trip", "one-hop"]),
+        (("experiment", "attribute"), "shoe-size", ["gender", "religion"]),
+        (("experiment", "langauges"), ["es"], ["languages", "texts_per_block"]),
+        (("experiment", "languages"), ["klingon"], ["es", "tr"]),
+        (("experiment", "templates"), ["sonnet"], ["base", "possessive"]),
+    ],
+)
+async def test_an_unknown_name_is_answered_with_the_known_ones(client, request_body, path, value, known):
+    answer = await client.post("/v1/jobs", json=with_(request_body(), value, *path))
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert all(name in error["detail"] for name in known), error
+
+
+async def test_several_mistakes_are_told_at_once(client, request_body):
+    answer = await client.post("/v1/jobs", json=request_body(seed=-1, max_calls=0, visibility="x"))
+    assert [one["pointer"] for one in answer.json()["errors"]] == ["/seed", "/visibility", "/max_calls"]
+
+
+async def test_a_method_is_refused_for_a_kind_it_cannot_rate(client, request_body):
+    target = request_body()["target"] | {"kind": "embedder", "protocol": "tei"}
+    problem = assert_problem(await client.post("/v1/jobs", json=request_body(target=target)), 422, "bad-specification")
+    assert problem["errors"][0]["pointer"] == "/target/kind"
+
+
+async def test_a_protocol_that_needs_a_secret_says_so(client, request_body):
+    target = request_body()["target"] | {"protocol": "deepl"}
+    answer = await client.post("/v1/jobs", json=request_body(target=target))
+    assert answer.json()["errors"][0]["pointer"] == "/target/secret"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:pass@host/",
+        "http://host\r\nX: y/",
+        "http://host\\@other/",
+        "http://ho st/",
+        "http://\u200bhost/",
+        "file:///etc/passwd",
+        "gopher://host/",
+        "http:///path",
+        "http://host:99999/",
+        "http://[::1/",
+        "javascript:alert(1)",
+    ],
+)
+async def test_addresses_that_readers_disagree_about_are_refused(client, request_body, url):
+    for path in (("target", "base_url"), ("callback_url",)):
+        answer = await client.post("/v1/jobs", json=with_(request_body(), url, *path))
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["pointer"] == "/" + "/".join(path)
+
+
+async def test_a_refusal_never_repeats_a_secret(client, request_body):
+    target = request_body()["target"] | {"secret": "hunter2-hunter2", "kind": "oracle", "name": 7}
+    answer = await client.post("/v1/jobs", json=request_body(target=target))
+    assert answer.status_code == 422
+    assert "hunter2" not in answer.text
+
+
+# ---------------------------------------------------------------------------- bodies
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"", 422, "invalid-request"),
+        (b"{", 400, "malformed-body"),
+        (b"\xff\xfe\x00", 400, "malformed-body"),
+        (b'{"a": "\xff"}', 400, "malformed-body"),
+        (b"[]", 422, "invalid-request"),
+        (b"null", 422, "invalid-request"),
+        (b'"text"', 422, "invalid-request"),
+        (b'{"seed": NaN}', 422, "invalid-request"),
+        (b'{"seed": -Infinity}', 422, "invalid-request"),
+        (b'{"seed": 1e999}', 422, "invalid-request"),
+        (b'{"seed": ' + b"9" * 5000 + b"}", 422, "invalid-request"),
+        (b'{"seed": 1, "seed": 2}', 422, "invalid-request"),
+        (b'{"target": {"name": "a\\u0000b"}}', 422, "invalid-request"),
+        (b'{"target": {"name": "a\\ud800b"}}', 422, "invalid-request"),
+        (b'{"a\\u0000": 1}', 422, "invalid-request"),
+        (b"[" * 100_000 + b"]" * 100_000, 422, "invalid-request"),
+        (b'{"a":' * 200 + b"1" + b"}" * 200, 422, "invalid-request"),
+    ],
+)
+async def test_bodies_that_are_not_strict_json_are_refused(client, body, status, code):
+    answer = await client.post("/v1/jobs", content=body, headers=JSON)
+    assert_problem(answer, status, code)
+
+
+async def test_nesting_up_to_the_limit_is_read():
+    assert read_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    with pytest.raises(problems.Problem):
+        read_json(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
+
+
+async def test_a_whole_number_may_be_written_with_a_point():
+    read = read_json(b'{"seed": 7.0, "delta": 0.5, "large": 1e300}')
+    assert read == {"seed": 7, "delta": 0.5, "large": 1e300}
+    assert isinstance(read["seed"], int)
+
+
+async def test_a_duplicate_key_is_named():
+    with pytest.raises(problems.Problem, match="'seed' appears twice"):
+        read_json(b'{"seed": 1, "seed": 2}')
+
+
+async def test_right_to_left_marks_and_other_scripts_are_stored_as_sent(client, request_body):
+    name = "\u202eevil \u05d0\u05d1 \U0001f600"
+    answer = await client.post("/v1/jobs", json=with_(request_body(), name, "target", "name"))
+    assert answer.json()["target"]["name"] == name
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "application/xml", None])
+async def test_a_body_that_is_not_declared_as_json_is_refused(client, request_body, content_type):
+    headers = {"Content-Type": content_type} if content_type else {}
+    answer = await client.post("/v1/jobs", content=json.dumps(request_body()), headers=headers)
+    assert_problem(answer, 415, "unsupported-media-type")
+
+
+async def test_a_body_above_the_limit_is_refused_by_its_declared_length(client, settings):
+    answer = await client.post("/v1/jobs", content=b" " * (settings.max_body_bytes + 1), headers=JSON)
+    assert_problem(answer, 413, "body-too-large")
+
+
+async def test_a_body_above_the_limit_is_refused_while_it_streams(client, settings):
+    async def endless():
+        for _ in range(100):
+            yield b" " * (settings.max_body_bytes // 10)
+
+    assert_problem(await client.post("/v1/jobs", content=endless(), headers=JSON), 413, "body-too-large")
+
+
+# ---------------------------------------------------------------------------- addresses and methods
+@pytest.mark.parametrize(
+    "path", ["/nope", "/v1", "/v1/jobs/", "/v1/jobs/a/b/c", "/v1/%00", "/static/../app.py", "/static/README"]
+)
+async def test_an_unknown_address_is_a_problem(client, path):
+    assert_problem(await client.get(path), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("DELETE", "/v1/jobs", "GET, HEAD, OPTIONS, POST"),
+        ("PUT", "/v1/jobs/x", "GET, HEAD, OPTIONS"),
+        ("GET", "/v1/jobs/x/cancel", "OPTIONS, POST"),
+        ("PATCH", "/v1/targets/x", "DELETE, GET, HEAD, OPTIONS, PUT"),
+        ("POST", "/v1/ratings/latest", "GET, HEAD, OPTIONS"),
+        ("TRACE", "/livez", "GET, HEAD, OPTIONS"),
+        ("POST", "/openapi.json", "GET, HEAD, OPTIONS"),
+    ],
+)
+async def test_a_wrong_method_is_answered_with_every_right_one(client, method, path, allow):
+    answer = await client.request(method, path)
+    assert_problem(answer, 405, "method-not-allowed")
+    assert answer.headers["Allow"] == allow
+
+
+async def test_options_lists_the_methods(client):
+    answer = await client.options("/v1/jobs")
+    assert (answer.status_code, answer.headers["Allow"]) == (204, "GET, HEAD, OPTIONS, POST")
+    assert (await client.options("/nope")).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/livez", "/v1/jobs", "/v1/methods", "/nope", "/docs", "/openapi.json"])
+async def test_head_is_get_without_a_body(client, path):
+    got, head = await client.get(path), await client.head(path)
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    assert head.headers["Content-Type"] == got.headers["Content-Type"]
+    assert head.headers["Content-Length"] == got.headers["Content-Length"]
+
+
+async def test_a_request_id_is_kept_if_it_is_harmless(client):
+    kept = await client.get("/livez", headers={"X-Request-Id": "from-the-proxy_1.2"})
+    assert kept.headers["X-Request-Id"] == "from-the-proxy_1.2"
+    replaced = await client.get("/livez", headers={"X-Request-Id": "<script>alert(1)</script>"})
+    assert "script" not in replaced.headers["X-Request-Id"]
+
+
+# ---------------------------------------------------------------------------- our own failures
+async def test_an_unforeseen_failure_tells_nothing_of_itself(app: FastAPI, client):
+    async def fail():
+        raise RuntimeError("password=hunter2")
+
+    app.add_api_route("/fail", fail)
+    answer = await client.get("/fail")
+    assert_problem(answer, 500, "internal-error")
+    assert "hunter2" not in answer.text
+
+
+async def test_an_unreachable_database_is_503_with_a_time_to_come_back(app: FastAPI, client):
+    async def fail():
+        raise StoreUnavailable("full", 7)
+
+    app.add_api_route("/fail", fail)
+    answer = await client.get("/fail")
+    assert_problem(answer, 503, "store-unavailable")
+    assert answer.headers["Retry-After"] == "7"
+
+
+async def test_every_problem_has_a_page_that_explains_it(client):
+    for code in problems.KINDS:
+        page = await client.get(f"/problems/{code}")
+        assert page.status_code == 200
+        assert problems.KINDS[code].title in page.text.replace("&#x27;", "'")
+    assert (await client.get("/problems")).status_code == 200
+    assert (await client.get("/problems/nope")).status_code == 404
+
+
+async def test_problem_types_are_under_the_public_address_if_there_is_one(serve, settings):
+    client = await serve(settings.model_copy(update={"public_url": "https://assay.example/base/"}))
+    assert (await client.get("/nope")).json()["type"] == "https://assay.example/base/problems/not-found"
+
+
+async def test_a_notice_to_an_address_nobody_may_call_is_refused(client, request_body):
+    answer = await client.post("/v1/jobs", json=request_body(callback_url="https://private.example/hook"))
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/callback_url")

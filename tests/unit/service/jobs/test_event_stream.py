@@ -1,0 +1,130 @@
+"""Following a job live: `/v1/jobs/{id}/events` and the feed behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from service.jobs.event_stream import Feed
+from store.core.errors import StoreUnavailable
+from store.jobs.events import Event
+
+pytestmark = pytest.mark.anyio
+
+
+def parse(text):
+    """Server-sent events as (id, type, data)."""
+    told = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields:
+            told.append((int(fields["id"]), fields["event"], json.loads(fields["data"])))
+    return told
+
+
+async def test_the_stream_tells_everything_and_ends_with_the_job(client, request_body, worker):
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    following = asyncio.create_task(client.get(f"/v1/jobs/{job_id}/events"))
+    await asyncio.sleep(0.1)
+    rating_id = await asyncio.to_thread(worker.rate, job_id)
+    answer = await asyncio.wait_for(following, 10)
+    assert answer.headers["Content-Type"].startswith("text/event-stream")
+    told = parse(answer.text)
+    types = [type_ for _, type_, _ in told]
+    assert (types[0], types[-1]) == ("queued", "succeeded")
+    assert "progress" in types
+    assert told[-1][2]["data"]["rating_id"] == rating_id
+    assert [id_ for id_, _, _ in told] == sorted(id_ for id_, _, _ in told)
+
+
+async def test_a_follower_goes_on_where_it_left(client, request_body, worker):
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    worker.rate(job_id)
+    told = parse((await client.get(f"/v1/jobs/{job_id}/events")).text)
+    rest = await client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": str(told[1][0])})
+    assert parse(rest.text) == told[2:]
+
+
+async def test_a_follower_that_has_seen_everything_is_told_not_to_come_back(client, request_body, worker):
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    worker.rate(job_id)
+    last = parse((await client.get(f"/v1/jobs/{job_id}/events")).text)[-1][0]
+    assert (await client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": str(last)})).status_code == 204
+
+
+async def test_an_id_this_job_never_had_replays_everything(client, request_body, worker):
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    worker.rate(job_id)
+    told = parse((await client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": "999999"})).text)
+    assert told[0][1] == "queued"
+
+
+@pytest.mark.parametrize("sent", ["x", "-1", "1" * 21])
+async def test_an_id_that_is_no_number_is_refused(client, request_body, sent):
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    answer = await client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": sent})
+    assert (answer.status_code, answer.json()["errors"][0]["header"]) == (422, "last-event-id")
+
+
+async def test_head_of_a_stream_ends(client, request_body):
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    head = await asyncio.wait_for(client.head(f"/v1/jobs/{job_id}/events"), 5)
+    assert (head.status_code, head.content) == (200, b"")
+
+
+class Table:
+    """An event table with a memory of how often it was read."""
+
+    def __init__(self, *types):
+        self.rows = [Event(place, "job", type_, {}, 0) for place, type_ in enumerate(types, 1)]
+        self.reads, self.broken = 0, 0
+
+    async def read(self, job_id, after, limit):
+        self.reads += 1
+        if self.broken:
+            self.broken -= 1
+            raise StoreUnavailable("locked")
+        return [row for row in self.rows if row.id > after][:limit]
+
+
+async def follow(feed, after=0):
+    return [event.type async for event in feed.follow("job", after)]
+
+
+async def test_a_thousand_followers_cost_one_reader(monkeypatch):
+    monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
+    table = Table("queued")
+    feed = Feed(table.read)
+    followers = [asyncio.create_task(follow(feed)) for _ in range(1000)]
+    await asyncio.sleep(0.1)
+    table.rows += [Event(2, "job", "progress", {}, 0), Event(3, "job", "succeeded", {}, 0)]
+    assert await asyncio.gather(*followers) == [["queued", "progress", "succeeded"]] * 1000
+    assert table.reads < 100
+    assert not feed._pollers
+
+
+async def test_followers_outlive_a_database_that_is_away(monkeypatch):
+    monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
+    table = Table("queued", "failed")
+    table.broken = 3
+    assert await follow(Feed(table.read)) == ["queued", "failed"]
+
+
+async def test_a_late_follower_gets_what_was_before_it(monkeypatch):
+    monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
+    table = Table("queued", "claimed")
+    feed = Feed(table.read)
+    early = asyncio.create_task(follow(feed, 2))
+    await asyncio.sleep(0.05)
+    late = asyncio.create_task(follow(feed, 0))
+    await asyncio.sleep(0.05)
+    table.rows.append(Event(3, "job", "cancelled", {}, 0))
+    assert (await early, await late) == (["cancelled"], ["queued", "claimed", "cancelled"])
+
+
+async def test_a_reader_that_leaves_stops_its_poller():
+    feed = Feed(Table("queued").read)
+    assert not await feed.ended("job", 0.1)
+    assert not feed._pollers

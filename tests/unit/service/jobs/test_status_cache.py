@@ -1,0 +1,181 @@
+"""Cache of job statuses: one read for all pollers, its age, and who may read what is in it."""
+
+import asyncio
+
+import pytest
+
+from service.http.cached_response import Answer
+from service.jobs.status import STALE_S, Status, StatusCache
+from service.metrics import Meter
+
+pytestmark = pytest.mark.anyio
+
+KEY = ("acme", "job_1", "http://x")
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Reader:
+    """Answers with how often it was read; waits or fails if told to."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.broken = False
+
+    async def __call__(self) -> Status:
+        self.reads += 1
+        mine = self.reads
+        await self.gate.wait()
+        if self.broken:
+            raise LookupError("gone")
+        return Status(Answer(200, str(mine).encode()), finished=False)
+
+
+def cache(keep_s: float = 0.25) -> tuple[StatusCache, Reader, Clock]:
+    clock = Clock()
+    return StatusCache(keep_s, Meter(), clock), Reader(), clock
+
+
+async def body(statuses: StatusCache, read: Reader) -> int:
+    return int((await statuses.get(KEY, read)).answer.body)
+
+
+async def test_a_thousand_who_ask_at_once_cost_one_read():
+    statuses, read, _ = cache()
+    read.gate.clear()
+    asked = [asyncio.create_task(body(statuses, read)) for _ in range(1000)]
+    await asyncio.sleep(0)
+    read.gate.set()
+    assert set(await asyncio.gather(*asked)) == {1}
+    assert read.reads == 1
+
+
+async def test_a_status_is_read_again_when_it_is_a_quarter_of_a_second_old():
+    statuses, read, clock = cache()
+    assert await body(statuses, read) == 1
+    clock.now += 0.25
+    assert await body(statuses, read) == 1
+    clock.now += 0.01
+    assert await body(statuses, read) == 1, "the old one is given while it is read again"
+    await asyncio.sleep(0.01)
+    assert (await body(statuses, read), read.reads) == (2, 2)
+
+
+async def test_no_status_older_than_a_second_is_given():
+    statuses, read, clock = cache()
+    await body(statuses, read)
+    clock.now += STALE_S + 0.01
+    assert await body(statuses, read) == 2
+
+
+async def test_an_error_is_given_to_all_who_wait_and_not_kept():
+    statuses, read, _ = cache()
+    read.broken = True
+    read.gate.clear()
+    asked = [asyncio.create_task(body(statuses, read)) for _ in range(3)]
+    await asyncio.sleep(0)
+    read.gate.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(one) for one in answers] == [LookupError] * 3
+    read.broken = False
+    assert await body(statuses, read) == 2
+
+
+async def test_an_error_while_an_old_status_is_given_ends_its_being_given():
+    statuses, read, clock = cache()
+    await body(statuses, read)
+    clock.now += 0.3
+    read.broken = True
+    assert await body(statuses, read) == 1
+    await asyncio.sleep(0.01)
+    with pytest.raises(LookupError):
+        await body(statuses, read)
+
+
+async def test_whoever_began_a_read_may_go_away():
+    statuses, read, _ = cache()
+    read.gate.clear()
+    first, second = (asyncio.create_task(body(statuses, read)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    read.gate.set()
+    assert await second == 1
+
+
+async def test_what_was_forgotten_is_read_anew_even_by_a_read_that_had_begun():
+    statuses, read, _ = cache()
+    read.gate.clear()
+    early = asyncio.create_task(body(statuses, read))
+    await asyncio.sleep(0)
+    statuses.forget("job_1")
+    read.gate.set()
+    assert await early == 1
+    assert await body(statuses, read) == 2
+
+
+async def test_nothing_is_kept_where_the_operator_wants_none():
+    statuses, read, _ = cache(0)
+    assert [await body(statuses, read) for _ in range(3)] == [1, 2, 3]
+
+
+async def test_the_oldest_statuses_make_room(monkeypatch):
+    monkeypatch.setattr("service.jobs.status.MOST_KEPT", 3)
+    statuses, read, _ = cache()
+    for number in range(5):
+        await statuses.get(("acme", f"job_{number}", "x"), read)
+    assert statuses.at_hand(("acme", "job_0", "x")) is None
+    assert statuses.at_hand(("acme", "job_4", "x")) is not None
+
+
+# ---------------------------------------------------------------------------- in the service
+@pytest.fixture
+async def cached(serve, settings):
+    return await serve(settings.model_copy(update={"status_cache_s": 0.25}))
+
+
+async def test_a_status_at_hand_is_the_same_answer_as_one_that_was_read(cached, request_body):
+    job_id = (await cached.post("/v1/jobs", json=request_body())).json()["id"]
+    read, given = [await cached.get(f"/v1/jobs/{job_id}") for _ in range(2)]
+    varying = {"x-request-id"}
+    assert given.content == read.content
+    assert {n: v for n, v in given.headers.items() if n not in varying} == {
+        n: v for n, v in read.headers.items() if n not in varying
+    }
+    metrics = (await cached.get("/metrics")).text
+    assert 'assay_status_cache_total{outcome="hit"} 1.0' in metrics
+    assert 'route="/v1/jobs/{job_id}",status="200"} 2.0' in metrics
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"If-None-Match": "*"}, 304), ({"Authorization": "Bearer nonsense"}, 401), ({"Prefer": "wait=0"}, 200)],
+)
+async def test_a_cached_status_is_given_only_to_requests_that_it_answers(cached, request_body, headers, status):
+    job_id = (await cached.post("/v1/jobs", json=request_body())).json()["id"]
+    await cached.get(f"/v1/jobs/{job_id}")
+    assert (await cached.get(f"/v1/jobs/{job_id}", headers=headers)).status_code == status
+
+
+async def test_a_status_at_hand_is_given_to_its_owner_only(serve, guarded, worker, request_body):
+    client = await serve(guarded.model_copy(update={"status_cache_s": 5}))
+    mine, theirs = ({"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("acme", "rival"))
+    job_id = (await client.post("/v1/jobs", json=request_body(), headers=mine)).json()["id"]
+    for _ in range(2):
+        assert (await client.get(f"/v1/jobs/{job_id}", headers=mine)).status_code == 200
+        assert (await client.get(f"/v1/jobs/{job_id}", headers=theirs)).status_code == 404
+        assert (await client.get(f"/v1/jobs/{job_id}")).status_code == 401
+
+
+async def test_a_cancellation_is_seen_at_once(cached, request_body):
+    job_id = (await cached.post("/v1/jobs", json=request_body())).json()["id"]
+    await cached.get(f"/v1/jobs/{job_id}")
+    await cached.post(f"/v1/jobs/{job_id}/cancel")
+    assert (await cached.get(f"/v1/jobs/{job_id}")).json()["status"] == "cancelled"

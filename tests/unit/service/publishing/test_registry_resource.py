@@ -1,0 +1,345 @@
+"""Publishing and withdrawing, histories, differences, the registry and the log, over HTTP."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay.canonical import canonical_json, rating_digest
+from assay.evidence import merkle
+from assay.evidence.checkpoint import open_checkpoint
+from store.security import signing
+
+pytestmark = pytest.mark.anyio
+
+URL = "http://127.0.0.1:5000"
+SURE_BS = {"letter": "BS", "probabilities": {"BS": 0.99, "DSBS": 0.01, "UCS": 0.0}}
+
+
+@pytest.fixture
+def rated(client, request_body, worker):
+    """Ask for a rating and have it made; gives its id."""
+
+    async def rated(seed=0, visibility="private", url=URL, headers=None, on=client, **changes):
+        body = request_body(seed=seed, visibility=visibility)
+        body["target"]["base_url"] = url
+        job = (await on.post("/v1/jobs", json=body, headers=headers)).json()
+        return worker.rate(job["id"], **changes)
+
+    return rated
+
+
+async def publish(client, rating_id, visibility="public", **options):
+    return await client.post(f"/v1/ratings/{rating_id}/visibility", json={"visibility": visibility}, **options)
+
+
+async def withdraw(client, rating_id, reason="A cache answered.", **options):
+    return await client.post(f"/v1/ratings/{rating_id}/withdraw", json={"reason": reason}, **options)
+
+
+async def logged(client):
+    return (await client.get("/v1/log/entries")).json()["items"]
+
+
+def digest_of(written):
+    return bytes.fromhex(written.removeprefix("sha256:"))
+
+
+# ---------------------------------------------------------------------------- publishing
+async def test_publishing_shows_a_rating_and_logs_it(client, rated):
+    rating_id = await rated()
+    assert await logged(client) == []
+    before = (await client.get(f"/v1/ratings/{rating_id}")).headers["ETag"]
+    answer = await publish(client, rating_id)
+    assert (answer.status_code, answer.json()["visibility"], answer.json()["withdrawn"]) == (200, "public", None)
+    shown = await client.get(f"/v1/ratings/{rating_id}")
+    assert shown.json() == answer.json()
+    assert shown.headers["ETag"] != before
+    [entry] = await logged(client)
+    assert (entry["event"], entry["entry"]["rating"], entry["entry"]["letter"]) == ("published", rating_id, "DSBS")
+    assert entry["entry"]["document_digest"] == rating_digest(shown.json())
+
+
+async def test_a_job_asked_for_in_public_is_logged_when_it_ends(client, rated):
+    rating_id = await rated(visibility="public")
+    assert [one["entry"]["rating"] for one in await logged(client)] == [rating_id]
+
+
+async def test_publishing_twice_logs_once(client, rated):
+    rating_id = await rated()
+    assert [(await publish(client, rating_id)).status_code for _ in range(2)] == [200, 200]
+    assert len(await logged(client)) == 1
+
+
+async def test_an_unlisted_rating_may_go_back_and_is_never_logged(client, rated):
+    rating_id = await rated()
+    for visibility in ("unlisted", "private"):
+        assert (await publish(client, rating_id, visibility)).json()["visibility"] == visibility
+    await publish(client, rating_id, "unlisted")
+    await withdraw(client, rating_id)
+    assert await logged(client) == []
+
+
+@pytest.mark.parametrize("visibility", ["unlisted", "private"])
+async def test_a_public_rating_cannot_be_hidden(client, rated, visibility):
+    answer = await publish(client, await rated(visibility="public"), visibility)
+    assert (answer.status_code, answer.json()["code"]) == (409, "published-for-good")
+    assert len(await logged(client)) == 1
+
+
+async def test_a_repeated_request_gets_the_first_answer(client, rated):
+    rating_id, headers = await rated(visibility="public"), {"Idempotency-Key": "once"}
+    first = await withdraw(client, rating_id, headers=headers)
+    again = await withdraw(client, rating_id, headers=headers)
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["Idempotency-Replayed"] == "true"
+
+
+# ---------------------------------------------------------------------------- withdrawing
+async def test_a_withdrawn_rating_is_readable_and_marked(client, rated):
+    rating_id = await rated(visibility="public")
+    await withdraw(client, rating_id, "The cache was not cleared.")
+    shown = (await client.get(f"/v1/ratings/{rating_id}")).json()
+    assert shown["withdrawn"]["reason"] == "The cache was not cleared."
+    assert shown["letter"] == "DSBS"
+    assert [one["event"] for one in await logged(client)] == ["published", "withdrawn"]
+    assert (await logged(client))[1]["entry"]["reason"] == "The cache was not cleared."
+
+
+async def test_a_withdrawn_rating_answers_no_question(client, rated, request_body):
+    rating_id = await rated(visibility="public")
+    await withdraw(client, rating_id)
+    assert (await client.get("/v1/ratings")).json()["items"] == []
+    assert (await client.get("/v1/ratings/latest", params={"target_url": URL})).status_code == 404
+    assert (await client.get("/v1/registry/distribution")).json()["items"] == []
+    assert rating_id not in (await client.get("/v1/registry/dump.jsonl")).text
+    again = await client.post("/v1/jobs", json=request_body(seed=0, max_age_s=3600, visibility="public"))
+    assert again.json()["status"] == "queued"
+
+
+async def test_lists_show_withdrawn_ratings_where_asked(client, rated):
+    stands, gone = await rated(1), await rated(2)
+    await withdraw(client, gone)
+    listed = {
+        state: [one["id"] for one in (await client.get("/v1/ratings", params={"state": state})).json()["items"]]
+        for state in ("standing", "withdrawn", "all")
+    }
+    assert listed == {"standing": [stands], "withdrawn": [gone], "all": [gone, stands]}
+
+
+async def test_a_rating_is_withdrawn_once_and_not_published_after(client, rated):
+    rating_id = await rated()
+    await withdraw(client, rating_id)
+    for answer in (await withdraw(client, rating_id, "Another reason."), await publish(client, rating_id)):
+        assert (answer.status_code, answer.json()["code"]) == (409, "already-withdrawn")
+
+
+@pytest.mark.parametrize("reason", ["", "  ", None, "x" * 2001])
+async def test_a_withdrawal_needs_a_reason(client, rated, reason):
+    answer = await withdraw(client, await rated(), reason)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/reason")
+
+
+# ---------------------------------------------------------------------------- nothing private is told
+async def test_a_private_rating_is_answered_as_one_that_does_not_exist(serve, guarded, worker, rated):
+    client = await serve(guarded)
+    mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
+    theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
+    private = await rated(on=client, headers=mine, url="http://secret.test")
+    public = await rated(seed=2, visibility="public", on=client, headers=mine)
+    unknown = "rat_" + "0" * 26
+
+    async def answers(rating_id, headers):
+        asked = [
+            client.get(f"/v1/ratings/{rating_id}", headers=headers),
+            client.get(f"/v1/ratings/{rating_id}/difference", params={"with": public}, headers=headers),
+            client.get(f"/v1/ratings/{public}/difference", params={"with": rating_id}, headers=headers),
+            client.get("/v1/log/entries", params={"rating": rating_id}),
+        ]
+        if headers:
+            asked += [publish(client, rating_id, headers=headers), withdraw(client, rating_id, headers=headers)]
+        told = []
+        for each in asked:
+            answer = await each
+            body = answer.json()
+            body.pop("request_id", None)
+            told.append((answer.status_code, json.dumps(body).replace(rating_id, "…"), sorted(answer.headers)))
+        return told
+
+    for headers in ({}, theirs):
+        assert await answers(private, headers) == await answers(unknown, headers)
+    assert (await publish(client, public, headers=theirs)).status_code == 404  # readable, and not theirs
+    for path in ("/v1/registry/dump.jsonl", "/v1/log/entries", "/v1/registry/distribution"):
+        assert private not in (text := (await client.get(path)).text)
+        assert "secret.test" not in text
+    there, nowhere = [
+        (await client.get("/v1/registry/history", params={"target_url": url}, headers=theirs)).json()
+        for url in ("http://secret.test", "http://nowhere.test")
+    ]
+    assert there == nowhere == {"items": [], "next_cursor": None}
+
+
+async def test_publishing_needs_a_key(serve, guarded, rated):
+    assert (await publish(await serve(guarded), "rat_x")).status_code == 401
+
+
+# ---------------------------------------------------------------------------- differences and histories
+async def test_a_difference_tells_a_change_with_its_probability(client, rated):
+    before, after = await rated(1), await rated(2, **SURE_BS)
+    found = (await client.get(f"/v1/ratings/{before}/difference", params={"with": after})).json()
+    assert (found["changed"], found["letter"]["verdict"]) == (True, "changed")
+    assert found["letter"]["probability"] == pytest.approx(1 - (0.004 * 0.99 + 0.996 * 0.01))
+    assert "DSBS to BS" in found["sentences"][0]
+
+
+async def test_a_difference_can_be_cached(client, rated):
+    before, after = await rated(1), await rated(2)
+    url = f"/v1/ratings/{before}/difference?with={after}"
+    etag = (await client.get(url)).headers["ETag"]
+    assert (await client.get(url, headers={"If-None-Match": etag})).status_code == 304
+
+
+async def test_ratings_of_two_questions_have_no_difference(client, rated):
+    before, after = await rated(1), await rated(2, attribute="race")
+    answer = await client.get(f"/v1/ratings/{before}/difference", params={"with": after})
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "not-the-same-question")
+
+
+async def test_a_history_holds_each_rating_against_the_one_before_it_that_stands(client, rated):
+    first, mistaken, race, last = [
+        await rated(1),
+        await rated(2, **SURE_BS),
+        await rated(3, attribute="race"),
+        await rated(4, **SURE_BS),
+    ]
+    await withdraw(client, mistaken)
+    items = (await client.get("/v1/registry/history", params={"target_url": URL})).json()["items"]
+    assert [one["id"] for one in items] == [last, race, mistaken, first]
+    assert [one["since"] and one["since"]["id"] for one in items] == [first, None, None, None]
+    assert items[0]["since"]["changed"] is True
+    assert items[2]["withdrawn"]["reason"] == "A cache answered."
+
+
+async def test_history_pages_follow_each_other(client, rated):
+    made = [await rated(seed) for seed in range(3)]
+    page = await client.get("/v1/registry/history", params={"target_url": URL, "limit": 2})
+    rest = await client.get(page.links["next"]["url"])
+    items = page.json()["items"] + rest.json()["items"]
+    assert [one["id"] for one in items] == made[::-1]
+    assert [one["since"] and one["since"]["id"] for one in items] == [made[1], made[0], None]
+
+
+async def test_a_saved_target_has_a_history_wherever_it_was(client, worker, request_body):
+    target = (await client.post("/v1/targets", json=request_body()["target"])).json()["id"]
+    body = request_body(target={"id": target})
+    first = worker.rate((await client.post("/v1/jobs", json=body)).json()["id"])
+    await client.put(f"/v1/targets/{target}", json=request_body()["target"] | {"base_url": "http://elsewhere.test"})
+    second = worker.rate((await client.post("/v1/jobs", json=body)).json()["id"])
+    items = (await client.get(f"/v1/targets/{target}/history")).json()["items"]
+    assert [one["id"] for one in items] == [second, first]
+    assert items[0]["since"]["inputs"] == ["target"]
+    assert (await client.get("/v1/targets/tgt_nope/history")).status_code == 404
+
+
+# ---------------------------------------------------------------------------- the registry as a whole
+async def test_the_distribution_counts_the_newest_rating_of_each_target(client, rated, worker):
+    await rated(1, "public")
+    await rated(2, "public", target=described("sha256:01"), declared=False)
+    await rated(3, "private", target=described("sha256:02"))
+    await rated(4, "public", **SURE_BS)
+    [row] = (await client.get("/v1/registry/distribution", params={"kind": "translator"})).json()["items"]
+    assert row == {
+        "kind": "translator",
+        "attribute": "gender",
+        "method": "round-trip",
+        "targets": 2,
+        "counts": {"UCS": 0, "DSBS": 0, "BS": 1, "inconclusive": 1},
+    }
+    assert (await client.get("/v1/registry/distribution", params={"kind": "classifier"})).json()["items"] == []
+
+
+def described(digest):
+    return {"name": "T", "kind": "translator", "protocol": "libretranslate", "url": URL, "digest": digest}
+
+
+async def test_the_dump_has_a_licence_and_every_public_rating(client, rated):
+    made = [
+        await rated(seed, visibility) for seed, visibility in enumerate(("public", "private", "unlisted", "public"))
+    ]
+    dump = await client.get("/v1/registry/dump.jsonl")
+    first, *rest = [json.loads(line) for line in dump.text.splitlines()]
+    assert (first["licence"], first["methodologies"], first["log"]["size"]) == ("CC-BY-4.0", ["1.0.0"], 2)
+    assert [one["id"] for one in rest] == [made[0], made[3]]
+    assert all(one["visibility"] == "public" for one in rest)
+    held = {"If-None-Match": dump.headers["ETag"]}
+    assert (await client.get("/v1/registry/dump.jsonl", headers=held)).status_code == 304
+    await withdraw(client, made[0])
+    assert (await client.get("/v1/registry/dump.jsonl", headers=held)).status_code == 200
+
+
+async def test_a_dump_of_several_reads_has_each_rating_once(client, rated, monkeypatch):
+    monkeypatch.setattr("service.publishing.registry_routes.ROWS_A_READ", 2)
+    made = [await rated(seed, "public") for seed in range(5)]
+    lines = (await client.get("/v1/registry/dump.jsonl")).text.splitlines()[1:]
+    assert [json.loads(line)["id"] for line in lines] == made
+
+
+# ---------------------------------------------------------------------------- the log
+async def test_the_head_of_the_log_is_signed_by_the_agency(client, rated, worker):
+    await rated(1, "public")
+    head = (await client.get("/v1/log")).json()
+    with worker.database.read() as c:
+        [key] = signing.every(c)
+    opened = open_checkpoint(head["checkpoint"], key.public_key, signing.is_signature)
+    assert (opened.origin, opened.size, opened.root) == (head["origin"], 1, digest_of(head["root"]))
+    assert head["key_id"] == key.id
+
+
+async def test_an_empty_log_has_a_signed_head_too(client):
+    head = await client.get("/v1/log")
+    assert (head.json()["size"], digest_of(head.json()["root"])) == (0, merkle.EMPTY_HEAD)
+    assert (await client.get("/v1/log", headers={"If-None-Match": head.headers["ETag"]})).status_code == 304
+
+
+async def test_whoever_kept_a_head_can_check_the_log_from_outside(client, rated):
+    await rated(1, "public")
+    older = (await client.get("/v1/log")).json()
+    for seed in range(2, 7):
+        await rated(seed, "public")
+    newer = (await client.get("/v1/log")).json()
+    grown = (await client.get("/v1/log/proof/consistency", params={"first": older["size"]})).json()
+    path = [digest_of(step) for step in grown["path"]]
+    assert merkle.proves_growth(1, 6, digest_of(older["root"]), digest_of(newer["root"]), path)
+    for one in await logged(client):
+        leaf = merkle.leaf_hash(canonical_json(one["entry"]))
+        proof = (await client.get("/v1/log/proof/inclusion", params={"position": one["position"], "size": 6})).json()
+        path = [digest_of(step) for step in proof["path"]]
+        assert merkle.proves_inclusion(leaf, one["position"], 6, path, digest_of(newer["root"]))
+
+
+async def test_entries_are_paged_by_position(client, rated):
+    made = [await rated(seed, "public") for seed in range(3)]
+    page = (await client.get("/v1/log/entries", params={"limit": 2})).json()
+    rest = (await client.get("/v1/log/entries", params={"limit": 2, "start": page["next_start"]})).json()
+    assert [one["entry"]["rating"] for one in page["items"] + rest["items"]] == made
+    assert rest["next_start"] is None
+    [one] = (await client.get("/v1/log/entries", params={"rating": made[1]})).json()["items"]
+    assert one["position"] == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ("inclusion?position=0", "position"),
+        ("inclusion?position=0&size=9", "size"),
+        ("consistency?first=1", "first"),
+        ("consistency?first=0", "first"),
+        ("consistency?first=1&second=9", "second"),
+        ("inclusion?position=-1", "position"),
+        ("inclusion?position=99999999999999999999", "position"),
+    ],
+)
+async def test_a_proof_of_what_is_not_there_is_refused_by_name(client, query, parameter):
+    answer = await client.get(f"/v1/log/proof/{query}")
+    assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, parameter)

@@ -1,0 +1,347 @@
+"""Several ratings asked for together and read as one profile: `/v1/suites`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from service.http.openapi import examples
+from service.schedules.schemas import ScheduleChange, ScheduleRequest
+from service.suites.schemas import SuiteRequest
+
+pytestmark = pytest.mark.anyio
+
+TRANSLATOR = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": "http://127.0.0.1:5000"}
+EMBEDDER = {"name": "E", "kind": "embedder", "protocol": "tei", "base_url": "http://127.0.0.1:5001"}
+
+
+def suite(**changes: Any) -> dict[str, Any]:
+    """Round trip and one hop for gender, in Spanish and French: four cells."""
+    asked = {
+        "target": TRANSLATOR,
+        "methods": ["round-trip", "one-hop"],
+        "attributes": ["gender"],
+        "languages": ["es", "fr"],
+    }
+    return asked | changes
+
+
+async def post(client, **changes):
+    return await client.post("/v1/suites", json=suite(**changes))
+
+
+async def jobs_of(client) -> list[dict[str, Any]]:
+    return (await client.get("/v1/jobs")).json()["items"]
+
+
+def cells_of(profile: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for row in profile["rows"] for cell in row["cells"]]
+
+
+def pointer_of(answer) -> str:
+    assert answer.status_code == 422, answer.text
+    return answer.json()["errors"][0]["pointer"]
+
+
+# ---------------------------------------------------------------------------- what is made
+async def test_each_combination_becomes_a_job_and_a_cell_of_the_matrix(client, rings):
+    answer = await post(client)
+    assert answer.status_code == 202, answer.text
+    profile = answer.json()
+    assert answer.headers["Location"] == f"/v1/suites/{profile['id']}"
+    assert (profile["status"], profile["worst"], profile["columns"]) == ("queued", None, ["es", "fr"])
+    assert [(row["method"], row["attribute"]) for row in profile["rows"]] == [
+        ("round-trip", "gender"),
+        ("one-hop", "gender"),
+    ]
+    jobs = {job["id"]: job["experiment"] for job in await jobs_of(client)}
+    asked = [(jobs[cell["job"]]["method"], jobs[cell["job"]]["languages"]) for cell in cells_of(profile)]
+    assert asked == [("round-trip", ["es"]), ("round-trip", ["fr"]), ("one-hop", ["es"]), ("one-hop", ["fr"])]
+    for _ in range(50):
+        if len(rings.heard) == 4:
+            break
+        await asyncio.sleep(0.01)
+    assert set(rings.heard) == set(jobs)
+
+
+async def test_nothing_named_means_everything_that_fits_the_kind(client):
+    answer = await post(client, methods=None, attributes=None, languages=None)
+    assert answer.status_code == 202, answer.text
+    profile = answer.json()
+    rows = {(row["method"], row["attribute"]): row["cells"][0] for row in profile["rows"]}
+    assert {method for method, _ in rows} == {"round-trip", "one-hop"}
+    assert {about for _, about in rows} == {"gender", "race", "religion", "place-of-worship"}
+    omitted = rows["one-hop", "race"]
+    assert (omitted["status"], omitted["job"], omitted["letter"]) == ("omitted", None, None)
+    assert "race" in omitted["reason"]
+    assert profile["progress"]["cells"] + profile["progress"]["omitted"] == len(rows) == 8
+    assert len(await jobs_of(client)) == profile["progress"]["cells"]
+
+
+async def test_methods_that_ask_in_no_language_have_a_column_without_a_name(client):
+    profile = (
+        await post(client, target=EMBEDDER, methods=None, languages=None, attributes=["gender", "religion"])
+    ).json()
+    assert profile["columns"] == [None]
+    assert ("forced-choice", "gender") in {(row["method"], row["attribute"]) for row in profile["rows"]}
+    assert cells_of(profile)[0]["column"] is None
+
+
+async def test_settings_of_the_suite_reach_every_cell_and_those_of_a_method_its_own(client):
+    given = {"confidence": 0.9, "delta": 0.2, "settings": {"round-trip": {"texts_per_block": 10, "delta": 0.3}}}
+    await post(client, **given)
+    seen = {(job["experiment"]["method"], job["experiment"]["delta"]) for job in await jobs_of(client)}
+    assert seen == {("round-trip", 0.3), ("one-hop", 0.2)}
+    assert {job["experiment"]["confidence"] for job in await jobs_of(client)} == {0.9}
+    assert {job["experiment"]["texts_per_block"] for job in await jobs_of(client)} == {10, 40}
+
+
+async def test_a_secret_is_kept_with_each_job_and_never_shown(client, worker):
+    answer = await post(client, target=TRANSLATOR | {"secret": "sesame-street"})
+    shown = await client.get(answer.headers["Location"])
+    assert "sesame" not in answer.text + shown.text
+    assert all(worker.claim(cell["job"]).job.sealed_secret for cell in cells_of(answer.json()))
+
+
+# ---------------------------------------------------------------------------- what is not made twice
+async def test_what_runs_already_is_joined_and_what_is_known_is_taken(client, worker, request_body):
+    experiment = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
+    body = request_body(experiment=experiment, seed=0)
+    running = (await client.post("/v1/jobs", json=body)).json()["id"]
+    other = request_body(experiment=experiment | {"languages": ["fr"]}, seed=0)
+    rated = (await client.post("/v1/jobs", json=other)).json()["id"]
+    rating_id = worker.rate(rated)
+    profile = (await post(client, target=body["target"], max_age_s=None)).json()
+    first, second, *rest = cells_of(profile)
+    assert first["job"] == running
+    assert (second["status"], second["href"]) == ("succeeded", f"/v1/ratings/{rating_id}")
+    assert second["job"] != rated
+    assert [cell["status"] for cell in rest] == ["queued", "queued"]
+    assert len(await jobs_of(client)) == 5
+
+
+async def test_the_same_suite_again_measures_nothing_twice(client):
+    first, again = (await post(client)).json(), (await post(client)).json()
+    assert first["id"] != again["id"]
+    assert [cell["job"] for cell in cells_of(first)] == [cell["job"] for cell in cells_of(again)]
+    assert len(await jobs_of(client)) == 4
+
+
+async def test_a_repeated_request_gets_the_same_suite(client):
+    headers = {"Idempotency-Key": "one"}
+    first = await client.post("/v1/suites", json=suite(), headers=headers)
+    again = await client.post("/v1/suites", json=suite(), headers=headers)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert (again.content, again.headers["Location"]) == (first.content, first.headers["Location"])
+    other = await client.post("/v1/suites", json=suite(seed=1), headers=headers)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
+
+
+async def test_a_suite_that_would_be_too_many_jobs_makes_none(serve, settings):
+    few = await serve(settings.model_copy(update={"max_active_jobs": 3}))
+    answer = await few.post("/v1/suites", json=suite())
+    assert (answer.status_code, answer.json()["code"]) == (429, "too-many-jobs")
+    assert answer.headers["Retry-After"]
+    assert await jobs_of(few) == []
+
+
+async def test_each_new_job_takes_from_the_rate_and_joining_takes_nothing(serve, settings):
+    slow = await serve(settings.model_copy(update={"job_rate": "6/hour"}))
+    assert (await slow.post("/v1/suites", json=suite())).status_code == 202
+    assert (await slow.post("/v1/suites", json=suite())).status_code == 202  # all of it runs already
+    refused = await slow.post("/v1/suites", json=suite(seed=1))
+    assert (refused.status_code, refused.json()["code"]) == (429, "rate-limited")
+    assert len(await jobs_of(slow)) == 4
+
+
+# ---------------------------------------------------------------------------- the profile
+async def test_the_profile_tells_each_letter_and_the_worst_of_them(client, worker):
+    address = (await post(client)).headers["Location"]
+    cells = cells_of((await client.get(address)).json())
+    fair = {"BS": 0.001, "DSBS": 0.001, "UCS": 0.998}
+    worker.rate(cells[0]["job"], letter="UCS", probabilities=fair)
+    partly = (await client.get(address)).json()
+    assert (partly["status"], partly["worst"]["letter"], partly["worst"]["declared"]) == ("running", "UCS", False)
+    for cell in cells[1:3]:
+        worker.rate(cell["job"], letter="UCS", probabilities=fair)
+    worker.rate(cells[3]["job"])
+    done = (await client.get(address)).json()
+    assert [cell["letter"] for cell in cells_of(done)] == ["UCS", "UCS", "UCS", "DSBS"]
+    assert cells_of(done)[0]["probabilities"] == fair
+    assert (done["status"], done["worst"]["letter"], done["worst"]["declared"]) == ("ended", "DSBS", True)
+    assert done["ended_at"] is not None
+    assert sum(done["worst"]["probabilities"].values()) == pytest.approx(1)
+    assert "cancel" not in done["links"]
+
+
+async def test_a_failed_cell_says_why_and_leaves_the_worst_undeclared(client, worker):
+    answer = await post(client, methods=["round-trip"])
+    one, other = cells_of(answer.json())
+    worker.rate(one["job"])
+    worker.fail(other["job"])
+    profile = (await client.get(answer.headers["Location"])).json()
+    assert profile["status"] == "ended"
+    assert (cells_of(profile)[1]["status"], cells_of(profile)[1]["reason"]) == ("failed", "401")
+    assert (profile["worst"]["letter"], profile["worst"]["declared"]) == ("DSBS", False)
+
+
+async def test_a_cell_that_could_not_be_measured_says_why(client, worker):
+    answer = await post(client, methods=["round-trip"], languages=["es"])
+    worker.rate(cells_of(answer.json())[0]["job"], letter=None, declared=False)
+    profile = (await client.get(answer.headers["Location"])).json()
+    [cell] = cells_of(profile)
+    assert (cell["status"], cell["letter"], cell["declared"]) == ("succeeded", None, False)
+    assert cell["reason"] == "It follows its input."  # what the rating leads with
+    assert profile["worst"] is None
+
+
+async def test_polling_an_unchanged_profile_answers_304(client, worker):
+    answer = await post(client)
+    first = await client.get(answer.headers["Location"])
+    same = {"If-None-Match": first.headers["ETag"]}
+    assert (await client.get(answer.headers["Location"], headers=same)).status_code == 304
+    worker.rate(cells_of(answer.json())[0]["job"])
+    assert (await client.get(answer.headers["Location"], headers=same)).status_code == 200
+
+
+async def test_prefer_wait_answers_when_the_last_cell_has_ended(client, worker):
+    async def work() -> None:
+        for _ in range(500):
+            if len(waiting := await jobs_of(client)) == 2:
+                break
+            await asyncio.sleep(0.01)
+        for job in waiting:
+            await asyncio.to_thread(worker.rate, job["id"])
+
+    working = asyncio.create_task(work())
+    body = suite(methods=["round-trip"])
+    answer = await client.post("/v1/suites", json=body, headers={"Prefer": "wait=10"})
+    await working
+    assert (answer.status_code, answer.json()["status"]) == (202, "ended")
+    assert answer.headers["Preference-Applied"] == "wait=10"
+
+
+async def test_lists_show_progress_newest_first_and_page_by_key(client):
+    ids = [(await post(client, seed=seed)).json()["id"] for seed in range(3)]
+    page = await client.get("/v1/suites", params={"limit": 2})
+    assert [one["id"] for one in page.json()["items"]] == [ids[2], ids[1]]
+    assert page.json()["items"][0]["progress"]["queued"] == 4
+    rest = await client.get(page.headers["Link"].split(";")[0].strip("<>"))
+    assert [one["id"] for one in rest.json()["items"]] == [ids[0]]
+
+
+async def test_a_suite_is_the_same_on_postgres(serve, settings, postgres_url):
+    client = await serve(settings.model_copy(update={"database_url": postgres_url}))
+    made = await client.post("/v1/suites", json=suite(), headers={"Idempotency-Key": "one"})
+    assert made.status_code == 202, made.text
+    again = await client.post("/v1/suites", json=suite())
+    assert [cell["job"] for cell in cells_of(again.json())] == [cell["job"] for cell in cells_of(made.json())]
+    assert len((await client.get("/v1/suites")).json()["items"]) == 2
+    assert cells_of((await client.get(made.headers["Location"])).json()) == cells_of(made.json())
+    cancelled = await client.post(made.headers["Location"] + "/cancel")
+    assert {cell["status"] for cell in cells_of(cancelled.json())} == {"cancelled"}
+    schedule = {"name": "x", "request": suite(), "interval_s": 7200}
+    address = (await client.post("/v1/schedules", json=schedule)).headers["Location"]
+    run = await client.post(address + "/run")
+    assert (await client.get(run.headers["Location"])).json()["progress"]["queued"] == 4
+
+
+# ---------------------------------------------------------------------------- cancelling
+async def test_cancelling_ends_its_own_jobs_and_leaves_those_it_joined(client, request_body, worker):
+    body = request_body(experiment={"method": "round-trip", "attribute": "gender", "languages": ["es"]}, seed=0)
+    joined = (await client.post("/v1/jobs", json=body)).json()["id"]
+    made = await post(client, target=body["target"])
+    worker.claim(cells_of(made.json())[1]["job"])  # it runs; its worker hears at the next heartbeat
+    answer = await client.post(made.headers["Location"] + "/cancel")
+    assert answer.status_code == 200, answer.text
+    assert [cell["status"] for cell in cells_of(answer.json())] == ["queued", "running", "cancelled", "cancelled"]
+    assert (await client.get(f"/v1/jobs/{joined}")).json()["cancel_requested"] is False
+    assert (await client.get(f"/v1/jobs/{cells_of(made.json())[1]['job']}")).json()["cancel_requested"] is True
+
+
+async def test_a_suite_that_has_ended_cannot_be_cancelled(client, worker):
+    answer = await post(client, methods=["round-trip"], languages=["es"])
+    worker.rate(cells_of(answer.json())[0]["job"])
+    late = await client.post(answer.headers["Location"] + "/cancel")
+    assert (late.status_code, late.json()["code"]) == (409, "already-finished")
+
+
+# ---------------------------------------------------------------------------- bad input
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"methods": ["guesswork"]}, "/methods/0"),
+        ({"methods": ["round-trip", "association"]}, "/methods/1"),
+        ({"methods": []}, "/methods"),
+        ({"methods": ["one-hop", "one-hop"]}, "/methods/1"),
+        ({"attributes": ["gender", "nonsense"]}, "/attributes/1"),
+        ({"methods": ["one-hop"], "attributes": ["race"]}, "/methods/0"),
+        ({"languages": ["es", "en"]}, "/languages/1"),
+        ({"languages": ["es", "xx-nowhere-at-all"]}, "/languages/1"),
+        ({"settings": {"association": {"draws": 500}}}, "/settings/association"),
+        ({"settings": {"round-trip": {"texts_per_blok": 3}}}, "/settings/round-trip/texts_per_blok"),
+        ({"settings": {"round-trip": {"texts_per_block": 0}}}, "/settings/round-trip/texts_per_block"),
+        ({"settings": {"round-trip": {"languages": ["de"]}}}, "/settings/round-trip/languages"),
+        ({"delta": 5}, "/delta"),
+        ({"confidence": 0.2}, "/confidence"),
+        ({"target": TRANSLATOR | {"protocol": "pigeon"}}, "/target/protocol"),
+        ({"target": {"id": "tgt_nobody"}}, "/target/id"),
+        ({"callback_url": "http://private.test/"}, "/callback_url"),
+        ({"colour": "red"}, "/colour"),
+    ],
+)
+async def test_what_leads_to_no_cell_is_refused_where_it_was_written(client, changes, pointer):
+    assert pointer_of(await post(client, **changes)) == pointer
+    assert await jobs_of(client) == []
+
+
+async def test_languages_for_methods_that_ask_in_none_are_refused(client):
+    answer = await post(client, target=EMBEDDER, methods=None, attributes=["gender"], languages=["es"])
+    assert pointer_of(answer) == "/languages/0"
+
+
+async def test_a_suite_of_more_than_fifty_cells_is_refused(client):
+    many = ["es", "fr", "de", "it", "pt", "nl", "sv", "da", "pl", "cs", "tr", "fi", "ro", "hu"]
+    answer = await post(client, methods=["round-trip"], attributes=None, languages=many)
+    assert answer.status_code == 422
+    assert "56 cells" in answer.json()["detail"]
+
+
+async def test_a_suite_of_another_tenant_does_not_exist(serve, guarded, worker):
+    client = await serve(guarded)
+    mine = {"Authorization": f"Bearer {worker.make_key('acme')}"}
+    other = {"Authorization": f"Bearer {worker.make_key('rival')}"}
+    made = await client.post("/v1/suites", json=suite(), headers=mine)
+    address = made.headers["Location"]
+    assert (await client.get(address, headers=mine)).status_code == 200
+    assert (await client.get(address, headers=other)).status_code == 404
+    assert (await client.post(address + "/cancel", headers=other)).status_code == 404
+    assert (await client.get("/v1/suites", headers=other)).json()["items"] == []
+
+
+# ---------------------------------------------------------------------------- as documented
+async def test_examples_and_answers_are_what_the_document_says(client, worker):
+    document = (await client.get("/openapi.json")).json()
+
+    def check(name: str, value: Any) -> None:
+        schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+        Draft202012Validator(schema).validate(value)
+
+    for named, model in (
+        (examples.SUITES, SuiteRequest),
+        (examples.SCHEDULES, ScheduleRequest),
+        (examples.SCHEDULE_CHANGES, ScheduleChange),
+    ):
+        for example in named.values():
+            check(model.__name__, example["value"])
+            model.model_validate(example["value"])
+    made = await post(client, methods=None, attributes=["gender", "race"])
+    worker.rate(cells_of(made.json())[0]["job"])
+    check("SuiteView", (await client.get(made.headers["Location"])).json())
+    check("SuiteList", (await client.get("/v1/suites")).json())
+    scheduled = await client.post("/v1/schedules", json={"name": "x", "request": suite(), "interval_s": 7200})
+    check("ScheduleView", scheduled.json())
+    check("ScheduleList", (await client.get("/v1/schedules")).json())

@@ -1,0 +1,292 @@
+"""Files for jobs: `/v1/uploads`, what is kept of them and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.errors import SpecificationError
+from assay.experiment import generator
+from service.uploads.intake import check_embedding, rows_of, trials_of
+from store.jobs import jobs
+
+pytestmark = pytest.mark.anyio
+
+CSV, NPZ, TEXT = "text/csv", "application/octet-stream", "text/plain"
+CENSUS = b"age,sex,zip,wage\n41,female,01234,20.5\n,male,99999,7\n"
+DATA = Path(__file__).resolve().parents[5] / "shared" / "data"
+
+
+def npz(**arrays) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+SMALL = npz(words=np.array(["he", "she"]), vectors=np.eye(2, dtype=np.float32))
+
+
+async def send(client, content=CENSUS, purpose="table", media_type=CSV, name="mine"):
+    return await client.post(
+        "/v1/uploads",
+        params={"purpose": purpose, "name": name},
+        content=content,
+        headers={"Content-Type": media_type},
+    )
+
+
+async def test_a_table_is_kept_and_its_columns_are_told(client):
+    sent = await send(client)
+    assert sent.status_code == 201, sent.text
+    shown = await client.get(sent.headers["Location"])
+    assert shown.json() == sent.json()
+    assert (shown.json()["bytes"], shown.json()["summary"]["rows"]) == (len(CENSUS), 2)
+    told = [(one["name"], one["type"], one["missing"]) for one in shown.json()["summary"]["columns"]]
+    assert told == [("age", "integer", 1), ("sex", "text", 0), ("zip", "text", 0), ("wage", "number", 0)]
+    assert shown.json()["summary"]["columns"][1]["values"] == [
+        {"value": "female", "count": 1},
+        {"value": "male", "count": 1},
+    ]
+
+
+async def test_the_same_bytes_are_kept_once_for_each_purpose(client):
+    trials = b"concept,level,chose\nnurse,0.5,first\n"
+    first = await send(client, trials)
+    again = await send(client, trials, name="another name")
+    assert (again.status_code, again.json()) == (200, first.json())
+    other = await send(client, trials, "trials")
+    assert (other.status_code, other.json()["id"] == first.json()["id"]) == (201, False)
+    assert other.json()["digest"] == first.json()["digest"]
+
+
+async def test_an_embedding_is_kept_and_its_size_is_told(client):
+    sent = await send(client, SMALL, "embedding", NPZ)
+    assert sent.json()["summary"] == {"words": 2, "dims": 2, "zero_vectors": 0, "sample": ["he", "she"]}
+    text = await send(client, b"2 3\nhe 1 0 0\nice cream 0 0 0\n", "embedding", TEXT)
+    assert text.json()["summary"] == {"words": 2, "dims": 3, "zero_vectors": 1, "sample": ["he", "ice cream"]}
+
+
+async def test_a_media_type_that_the_purpose_cannot_have_is_refused_with_those_it_can(client):
+    answer = await send(client, SMALL, "embedding", CSV)
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-upload-type")
+    assert answer.headers["Accept"] == "application/octet-stream, text/plain"
+    for purpose in ("picture", ""):
+        refused = await send(client, purpose=purpose)
+        assert (refused.status_code, refused.json()["errors"][0]["parameter"]) == (422, "purpose")
+
+
+@pytest.mark.parametrize(
+    ("content", "purpose", "media_type", "place"),
+    [
+        (b"a,b\n1,2\n3\n", "table", CSV, {"line": 3}),
+        (b"a,b\n1,=cmd|' /C calc'!A0\n", "table", CSV, {"line": 2, "column": "b"}),
+        (b"a,a\n1,2\n", "table", CSV, {"line": 1, "column": "a"}),
+        (b"a,b\n1,\xe9\n", "table", CSV, {"line": 2}),
+        (b"", "table", CSV, {}),
+        (b"PK\x03\x04 a spreadsheet", "table", CSV, {}),
+        (b"PAR1", "table", "application/vnd.apache.parquet", {}),
+        (b"concept,level,chose\nnurse,0.5,maybe\n", "trials", CSV, {"line": 2, "column": "chose"}),
+        (b"he 1 0\nhe 0 1\n", "embedding", TEXT, {}),
+        (b"he 1 0\nshe 0\n", "embedding", TEXT, {"line": 2}),
+        (b"no archive", "embedding", NPZ, {}),
+    ],
+)
+async def test_a_file_that_is_not_what_it_says_is_refused_naming_the_place(client, content, purpose, media_type, place):
+    answer = await send(client, content, purpose, media_type)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unreadable-upload"), answer.text
+    (told,) = answer.json()["errors"]
+    assert {name: value for name, value in told.items() if name != "detail"} == place
+    assert (await client.get("/v1/uploads")).json()["items"] == []
+
+
+async def test_a_file_above_the_limit_is_refused_however_it_is_sent(serve, settings):
+    client = await serve(settings.model_copy(update={"max_upload_bytes": 1_000}))
+
+    async def drip():
+        for _ in range(20):
+            yield b"1,2,3,4,5\n" * 10
+
+    for content in (b"x" * 1_001, drip()):
+        answer = await send(client, content)
+        assert (answer.status_code, answer.json()["code"]) == (413, "body-too-large")
+
+
+async def test_a_file_may_be_larger_than_a_body_of_json(client, settings):
+    rows = b"a,b\n" + b"1,some text that repeats\n" * 50_000
+    assert len(rows) > settings.max_body_bytes
+    assert (await send(client, rows)).json()["summary"]["rows"] == 50_000
+
+
+async def test_a_job_that_uses_an_upload_keeps_it_from_being_removed(client, worker, request_body):
+    upload = (await send(client)).json()
+    named = request_body()
+    named["target"]["settings"] = {"upload": upload["digest"]}
+    job = (await client.post("/v1/jobs", json=named)).json()
+    refused = await client.delete(f"/v1/uploads/{upload['id']}")
+    assert (refused.status_code, refused.json()["code"], refused.json()["job"]) == (409, "upload-in-use", job["id"])
+    with worker.database.write() as c:
+        jobs.request_cancel(c, job["id"], "default")
+    assert (await client.delete(f"/v1/uploads/{upload['id']}")).status_code == 204
+    assert (await client.get(f"/v1/uploads/{upload['id']}")).status_code == 404
+
+
+async def test_an_upload_is_found_by_its_owner_only(serve, guarded, worker):
+    client = await serve(guarded)
+    mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
+    theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
+    client.headers.update(mine)
+    url = (await send(client)).headers["Location"]
+    client.headers.update(theirs)
+    for method in ("GET", "DELETE"):
+        assert (await client.request(method, url)).status_code == 404
+    assert (await send(client)).status_code == 201
+    assert len((await client.get("/v1/uploads")).json()["items"]) == 1
+
+
+async def test_uploads_are_paged_and_filtered(client):
+    made = [(await send(client, b"a\n%d\n" % number)).json()["id"] for number in range(3)]
+    await send(client, SMALL, "embedding", NPZ)
+    page = await client.get("/v1/uploads", params={"limit": 2, "purpose": "table"})
+    rest = await client.get(page.links["next"]["url"])
+    assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]
+    assert "summary" not in page.json()["items"][0]
+
+
+async def test_what_has_not_changed_is_304(client):
+    sent = await send(client)
+    held = {"If-None-Match": sent.headers["ETag"]}
+    assert (await client.get(sent.headers["Location"], headers=held)).status_code == 304
+
+
+# ---------------------------------------------------------------------------- for jobs
+async def test_rows_come_back_as_cells_with_types(app, client):
+    upload = (await send(client)).json()
+    for named in (upload["id"], upload["digest"]):
+        read = await rows_of(app.state.service, "default", named, rng=generator(0))
+        assert read.rows == (
+            {"age": 41, "sex": "female", "zip": "01234", "wage": 20.5},
+            {"age": None, "sex": "male", "zip": "99999", "wage": 7.0},
+        )
+        assert not read.sampled
+
+
+async def test_too_many_rows_are_sampled_by_the_seed_in_their_order(app, client):
+    upload = (await send(client, b"n\n" + b"".join(b"%d\n" % number for number in range(1_000)))).json()
+    first, again, other = [
+        await rows_of(app.state.service, "default", upload["id"], rng=generator(seed), most=100) for seed in (1, 1, 2)
+    ]
+    assert first == again != other
+    assert (len(first.rows), first.of, first.sampled) == (100, 1_000, True)
+    drawn = [row["n"] for row in first.rows]
+    assert drawn == sorted(set(drawn))
+
+
+async def test_a_job_cannot_read_anothers_upload_or_one_of_another_purpose(app, client):
+    upload = (await send(client)).json()
+    for tenant, reading in (("rival", rows_of), ("default", trials_of)):
+        more = {"rng": generator(0)} if reading is rows_of else {}
+        with pytest.raises(SpecificationError, match="POST /v1/uploads") as caught:
+            await reading(app.state.service, tenant, upload["id"], **more)
+        assert caught.value.field == "upload"
+
+
+async def test_a_target_that_names_no_embedding_of_mine_is_refused(app, client):
+    service, table = app.state.service, (await send(client)).json()
+    vectors = (await send(client, SMALL, "embedding", NPZ)).json()
+    target = {"protocol": "uploaded", "settings": {"upload": vectors["id"]}}
+    await check_embedding(service, "default", target)
+    await check_embedding(service, "default", {"protocol": "tei", "settings": {}})
+    for tenant, named in (("rival", vectors["id"]), ("default", table["id"])):
+        with pytest.raises(SpecificationError) as caught:
+            await check_embedding(service, tenant, {"protocol": "uploaded", "settings": {"upload": named}})
+        assert caught.value.field == "settings.upload"
+
+
+async def test_trials_come_back_counted(app, client):
+    one_each = b"concept,level,chose,subject\nnurse,0.5,first,a\nnurse,0.5,second,a\nnurse,1,second,b\n"
+    upload = (await send(client, one_each, "trials")).json()
+    assert upload["summary"]["subjects"] == 2
+    assert await trials_of(app.state.service, "default", upload["id"]) == [
+        {"subject": "a", "concept": "nurse", "level": 0.5, "chose_second": 1, "trials": 2},
+        {"subject": "b", "concept": "nurse", "level": 1.0, "chose_second": 1, "trials": 1},
+    ]
+
+
+# ---------------------------------------------------------------------------- archives that promise too much
+def archive(**parts: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as writing:
+        for name, content in parts.items():
+            writing.writestr(f"{name}.npy", content)
+    return file.getvalue()
+
+
+def bomb(size: int) -> bytes:
+    """An archive that unpacks to `size` bytes, twice."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as writing:
+        for name in ("words.npy", "vectors.npy"):
+            with writing.open(name, "w") as part:
+                for _ in range(size >> 21):
+                    part.write(bytes(1 << 20))
+    return file.getvalue()
+
+
+def header_of(shape: tuple[int, ...], dtype: str = "<f4") -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return file.getvalue()
+
+
+HOSTILE = {
+    "a zip bomb": lambda: bomb(600 << 20),
+    "an array that promises more than it holds": lambda: archive(
+        words=header_of((), "<U2") + "[]".encode("utf-32-le"), vectors=header_of((10**9, 300))
+    ),
+    "pickled objects": lambda: npz(words=np.array(["he", 7], dtype=object), vectors=np.eye(2)),
+    "no vectors": lambda: npz(words=np.array(["he"])),
+    "NaN": lambda: npz(words=np.array(["he"]), vectors=np.array([[np.nan]])),
+    "more words than vectors": lambda: npz(words=np.array(["he", "she"]), vectors=np.eye(1)),
+    "a word twice": lambda: npz(words=np.array(["he", "he"]), vectors=np.eye(2)),
+    "integers": lambda: npz(words=np.array(["he"]), vectors=np.array([[1]])),
+    "words that are no list": lambda: npz(words=np.array('{"he": 1}'), vectors=np.eye(1)),
+    "deep JSON": lambda: npz(words=np.array("[" * 100_000), vectors=np.eye(1)),
+    "a flipped byte": lambda: SMALL[:60] + bytes([SMALL[60] ^ 255]) + SMALL[61:],
+    "cut short": lambda: SMALL[:-30],
+    "bytes after it": lambda: SMALL + b"more",
+    "too many parts": lambda: archive(**{f"part{number}": b"" for number in range(2_000)}),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_a_hostile_archive_is_refused(client, what):
+    answer = await send(client, HOSTILE[what](), "embedding", NPZ)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unreadable-upload"), answer.text
+
+
+async def test_words_may_be_a_json_list_and_vectors_in_any_order(client):
+    vectors = np.asfortranarray(np.arange(6, dtype=np.float16).reshape(2, 3))
+    answer = await send(client, npz(words=np.array('["he", "she"]'), vectors=vectors), "embedding", NPZ)
+    assert answer.json()["summary"]["dims"] == 3
+
+
+async def test_the_news_embedding_is_accepted_as_it_is(client):
+    file = DATA / "embeddings" / "gnews_wefe_13013x300.npz"
+    if not file.exists():
+        pytest.skip(f"the shared data {file.name} is not here")
+    answer = await send(client, file.read_bytes(), "embedding", NPZ)
+    assert (answer.status_code, answer.json()["summary"]["words"]) == (201, 13_013)
+
+
+async def test_one_file_that_is_sent_several_times_at_once_is_kept_once(serve, settings, database_url):
+    client = await serve(settings.model_copy(update={"database_url": database_url}))
+    content = b"a,b\n" + b"1,some text\n" * 120_000
+    answers = await asyncio.gather(*(send(client, content) for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 201]
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    assert (await send(client, content)).json() == answers[0].json()
