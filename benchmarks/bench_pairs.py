@@ -30,15 +30,15 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import Claim, NewJob
 from store.ratings.experiment_json import dump_method
-from workers.driver import Driver
+from workers.calls.driver import Driver
+from workers.calls.retry import Budget
+from workers.calls.shared_rate_limits import lane_of
+from workers.calls.target_slots import Lane
 from workers.egress import Egress
-from workers.lane import Lane
-from workers.pacing import Budget
+from workers.engine.tasks import open_workplace
+from workers.engine.worker_context import Workplace
 from workers.run_job import StoreLedger
 from workers.targets import Limits, Target, connect
-from workers.tasks import open_workplace
-from workers.traffic import lane_of
-from workers.workplace import Workplace
 
 LOOK = 1_000
 """Pairs of a batch, as a method asks them."""

@@ -32,8 +32,8 @@ from tests.support.counting_target import CountingTarget, rating_request
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer
 from tests.support.reference_ratings import reference_ratings
-from workers.celery_app import make_celery
-from workers.doorbell import Doorbell
+from workers.engine.celery_app import make_celery
+from workers.engine.celery_dispatcher import Doorbell
 
 TIMES = 200
 MOST = 100_000

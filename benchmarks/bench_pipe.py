@@ -35,8 +35,8 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import NewJob
 from store.ratings.experiment_json import dump_method
+from workers.engine.tasks import open_workplace
 from workers.run_job import run_job
-from workers.tasks import open_workplace
 
 CALLS_A_LANGUAGE = 2 * 3 * 320
 

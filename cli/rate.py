@@ -32,10 +32,10 @@ from store.jobs import jobs
 from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
+from workers.engine.tasks import open_workplace, owner
+from workers.engine.worker_context import Leaving
 from workers.run_job import run_job
 from workers.targets import check_target
-from workers.tasks import open_workplace, owner
-from workers.workplace import Leaving
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 """A person at this machine's shell may rate what runs on this machine."""

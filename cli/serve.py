@@ -23,12 +23,12 @@ from store.core import migrate
 from store.core.database import Database
 from store.core.settings import Settings
 from store.security import keys
-from workers.celery_app import make_celery
-from workers.desk import Desk
-from workers.doorbell import Doorbell
-from workers.embedded import EmbeddedWorker
-from workers.reconciler import reconciling
-from workers.tasks import open_workplace
+from workers.engine.celery_app import make_celery
+from workers.engine.celery_dispatcher import Doorbell
+from workers.engine.embedded import EmbeddedWorker
+from workers.engine.reconciler import reconciling
+from workers.engine.tasks import open_workplace
+from workers.targets.target_validator import Desk
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""

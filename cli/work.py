@@ -36,13 +36,13 @@ def run_worker(settings: Settings) -> None:
 def _work(settings: Settings, folder: str) -> None:
     from celery import signals
 
-    from workers.celery_app import make_celery
-    from workers.exposition import expose
-    from workers.first_imports import import_first
-    from workers.leaving import LeavingFlag
-    from workers.reconciler import reconciling
-    from workers.tasks import Workplaces, add_tasks
-    from workers.webhooks import delivering
+    from workers.engine.celery_app import make_celery
+    from workers.engine.first_imports import import_first
+    from workers.engine.metrics_server import expose
+    from workers.engine.reconciler import reconciling
+    from workers.engine.shutdown_flag import LeavingFlag
+    from workers.engine.tasks import Workplaces, add_tasks
+    from workers.webhooks.delivery_loop import delivering
 
     leaving = LeavingFlag()
 
@@ -68,7 +68,7 @@ def _work(settings: Settings, folder: str) -> None:
 @contextmanager
 def _watching(app: Celery, settings: Settings) -> Iterator[None]:
     from store.core.database import Database
-    from workers.watchdog import Ear, Watchdog, broker_answers
+    from workers.engine.watchdog import Ear, Watchdog, broker_answers
 
     database = Database(settings.resolved_database_url)
     dog = Watchdog(database, Ear(), settings.watchdog_s, broker_answers=lambda: broker_answers(app), bite=_end_deaf)
@@ -84,7 +84,7 @@ def _end_deaf() -> None:
     """End this process and its idle children at once: a deaf worker may not hear a polite request either."""
     import billiard
 
-    from workers.watchdog import EXIT_DEAF
+    from workers.engine.watchdog import EXIT_DEAF
 
     for child in billiard.active_children():
         child.terminate()

@@ -294,9 +294,9 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     from demo.server import DemoServer
     from store.core import migrate
     from store.core.settings import Settings
-    from workers.desk import Desk
+    from workers.engine.tasks import open_workplace
     from workers.run_job import run_job
-    from workers.tasks import open_workplace
+    from workers.targets.target_validator import Desk
 
     settings = Settings(data_dir=folder, egress_allow="127.0.0.0/8")
     migrate.upgrade(settings.resolved_database_url)

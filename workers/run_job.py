@@ -34,30 +34,30 @@ from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import NewRating
 from store.targets import targets
 from store.targets.targets import StoredTarget
-from workers import authored, writing
-from workers.challenge import look_for_token
-from workers.driver import Answered, Called, Driver, TargetResting, TargetUnavailable
+from workers.calls.driver import Answered, Called, Driver, TargetResting, TargetUnavailable
+from workers.calls.retry import Breaker, Budget, Patience
+from workers.calls.shared_rate_limits import lane_of
+from workers.calls.target_slots import Lane
 from workers.egress import Egress
-from workers.endings import end_badly
-from workers.first_imports import import_first
-from workers.heart import Heart
-from workers.lane import Lane
-from workers.library import Library
-from workers.pacing import Breaker, Budget, Patience
-from workers.rerate import rerate_evidence
+from workers.engine.failure_handling import end_badly
+from workers.engine.first_imports import import_first
+from workers.engine.heartbeat import Heart
+from workers.engine.worker_context import Workplace, place_of, seconds_left, waited_s
+from workers.generation import authored, writing
+from workers.maintenance.domain_challenge import look_for_token
+from workers.maintenance.rerate import rerate_evidence
 from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
-from workers.targets.capability import Calls, Capability, one_by_one
-from workers.targets.chain import CHAIN
-from workers.targets.examine_image_classifier import ImageExamination, looks_for
-from workers.targets.examine_language_model import ModelExamination
-from workers.targets.examine_predictor import PredictorExamination
-from workers.targets.examine_translator import TranslatorExamination
-from workers.targets.openai_images import SKETCH, OpenAIImages
-from workers.targets.roles import AUTHOR, Roles, hosts_of
-from workers.targets.samples import samples_for
-from workers.traffic import lane_of
-from workers.workplace import Workplace, place_of, seconds_left, waited_s
+from workers.targets.chain.chain import CHAIN
+from workers.targets.chain.roles import AUTHOR, Roles, hosts_of
+from workers.targets.checks.capability import Calls, Capability, one_by_one
+from workers.targets.checks.image_classifier import ImageExamination, looks_for
+from workers.targets.checks.language_model import ModelExamination
+from workers.targets.checks.predictor import PredictorExamination
+from workers.targets.checks.samples import samples_for
+from workers.targets.checks.translator import TranslatorExamination
+from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
+from workers.tenant_uploads import Library
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")

@@ -16,7 +16,7 @@ from store.ratings import compositions
 from store.targets.targets import StoredTarget, descriptor
 
 CHAIN = "chain"
-"""The protocol of targets that are several (`workers.targets.chain`, which is not known here)."""
+"""The protocol of targets that are several (`workers.targets.chain.chain`, which is not known here)."""
 
 WRITTEN_IN_THE_CHAIN = "path"
 """What a link says itself, whichever target it names."""

@@ -1,7 +1,7 @@
 """Hosts that a tenant says are its own, and whether it has shown it.
 
 The proof is a token in a file that only whoever runs the host can put there. Workers look for it
-(`workers.challenge`). A proof is good for `PROOF_DAYS`, since hosts change hands.
+(`workers.maintenance.domain_challenge`). A proof is good for `PROOF_DAYS`, since hosts change hands.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from store.targets import targets
 from store.targets.targets import StoredTarget
 
 CHAIN = "chain"
-"""The protocol of targets that are several (`workers.targets.chain`)."""
+"""The protocol of targets that are several (`workers.targets.chain.chain`)."""
 
 KEPT_OF_A_LINK = "path"
 """What a link of a chain says itself, whichever target it names."""

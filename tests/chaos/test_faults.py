@@ -25,9 +25,9 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from tests.support.counting_target import rating_request
 from tests.support.promise_checker import check_promises
-from workers.celery_app import make_celery
-from workers.doorbell import Doorbell
-from workers.tasks import RUN_JOB
+from workers.engine.celery_app import make_celery
+from workers.engine.celery_dispatcher import Doorbell
+from workers.engine.tasks import RUN_JOB
 
 
 def wait_for(what, seconds: float = 240, every: float = 0.1):

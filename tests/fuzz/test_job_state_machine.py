@@ -28,8 +28,8 @@ from store.jobs import jobs
 from store.jobs.job import Job
 from store.jobs.leases import Claim
 from store.security import keys
-from workers.desk import Desk
-from workers.reconciler import reconcile
+from workers.engine.reconciler import reconcile
+from workers.targets.target_validator import Desk
 
 CAP = 2
 """Fruitless attempts after which a job is given up here: few enough to be reached often."""

@@ -30,8 +30,8 @@ from store.jobs.observations import Kept
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
+from workers.engine.worker_context import Workplace
 from workers.run_job import run_job
-from workers.workplace import Workplace
 
 T = TypeVar("T")
 PUBLIC, PRIVATE = "127.0.0.2", "127.0.0.3"

@@ -15,9 +15,9 @@ import pytest
 from assay.experiment import Session, generator
 from assay.methods import RoundTrip
 from assay.model import Kind
-from workers.driver import Answered, Driver
+from workers.calls.driver import Answered, Driver
+from workers.calls.retry import Budget, Patience
 from workers.egress import RETRY_AFTER_CAP_S, Egress
-from workers.pacing import Budget, Patience
 from workers.targets import Limits, Target, connect
 
 SECRET = "sk-jobs-0a1b2c3d4e"

@@ -65,7 +65,7 @@ from store.core.database import Database
 from store.security.secrets import Vault
 from store.core.settings import Settings
 from workers.run_job import run_job
-from workers.workplace import Workplace
+from workers.engine.worker_context import Workplace
 
 directory, url, first, second = sys.argv[1:]
 settings = Settings(data_dir=directory, database_url=url, egress_allow="127.0.0.0/8", call_attempts=1)

@@ -21,9 +21,9 @@ from cli.tracing import start_tracing
 from service.app import create_app
 from store import migrate
 from store.core.settings import Settings
-from workers.desk import Desk
+from workers.targets.target_validator import Desk
 from workers.run_job import run_job
-from workers.tasks import open_workplace
+from workers.engine.tasks import open_workplace
 
 folder = tempfile.mkdtemp()
 settings = Settings(data_dir=Path(folder), otel_endpoint=sys.argv[1], egress_allow="127.0.0.0/8")

@@ -6,8 +6,8 @@ from typing import Any
 
 from store.jobs import jobs
 from store.jobs.jobs import Job, NewJob
+from workers.engine.worker_context import Workplace
 from workers.run_job import run_job
-from workers.workplace import Workplace
 
 PLAIN: dict[str, Any] = {
     "tenant": "default",

@@ -13,7 +13,7 @@ from store.core.settings import Settings
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
 from tests.support.jobs import new_job, run_to_end
-from workers.tasks import open_workplace
+from workers.engine.tasks import open_workplace
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
 """What tells two equal ratings apart."""

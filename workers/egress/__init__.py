@@ -2,7 +2,7 @@
 
 `Egress.send` makes one call; everything that can go wrong with it is a `CallFailed` whose code is
 in `CODES`. Nothing else in Assay opens a connection to a service, except the library behind
-`workers.targets.deep_translator`.
+`workers.targets.protocols.deep_translator`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from workers.egress.failures import RETRIABLE_STATUSES, AddressRefused, CallFail
 from workers.egress.guard import Place, Resolve, read_place, resolve
 from workers.egress.transport import Dial, GuardedTransport, dial
 from workers.egress.waiting import parse_retry_after, should_retry
-from workers.library import Library
+from workers.tenant_uploads import Library
 
 RESPONSE_CAP = 1024 * 1024
 """Bytes of body that are read unless an `Egress` is made with another cap."""
@@ -115,9 +115,9 @@ class Egress:
         The present, with a time zone; for services that say *when* to come back.
     scraping : bool
         Whether the operator lets libraries call public web pages on their own, beside the guard
-        (`workers.targets.deep_translator`).
+        (`workers.targets.protocols.deep_translator`).
     library : Library, optional
-        What was uploaded and can be read without going out (`workers.targets.uploaded`).
+        What was uploaded and can be read without going out (`workers.targets.protocols.uploaded`).
     """
 
     def __init__(

@@ -18,30 +18,30 @@ from assay.errors import SpecificationError, UnknownName
 from assay.model import Kind
 from workers.egress import Egress, Network, refuse_url
 from workers.targets.adapter import Adapter, Limits, Target
-from workers.targets.apertium import Apertium
-from workers.targets.azure import Azure
-from workers.targets.chain import Chain, ChainSettings, Link, fields_of, tightened
-from workers.targets.chat_images import ChatLooker
-from workers.targets.custom import Custom
-from workers.targets.custom_images import CustomLooker
-from workers.targets.deep_translator import DeepTranslator
-from workers.targets.deepl import DeepL
-from workers.targets.google import Google
-from workers.targets.hf_images import HfImages
-from workers.targets.hf_inference import HfInference
-from workers.targets.hf_language import HfLanguageModel
-from workers.targets.kserve import Kserve
-from workers.targets.libretranslate import LibreTranslate
-from workers.targets.mlflow import Mlflow
-from workers.targets.ollama import Ollama, OllamaModel
-from workers.targets.openai_chat import ChatModel, OpenAIChat
-from workers.targets.openai_completions import OpenAICompletions
-from workers.targets.openai_embeddings import OpenAIEmbeddings
-from workers.targets.openai_images import OpenAIImages
+from workers.targets.chain.chain import Chain, ChainSettings, Link, fields_of, tightened
+from workers.targets.protocols.apertium import Apertium
+from workers.targets.protocols.azure import Azure
+from workers.targets.protocols.custom.adapter import Custom
+from workers.targets.protocols.custom.images import CustomLooker
+from workers.targets.protocols.deep_translator import DeepTranslator
+from workers.targets.protocols.deepl import DeepL
+from workers.targets.protocols.google import Google
+from workers.targets.protocols.huggingface.images import HfImages
+from workers.targets.protocols.huggingface.inference import HfInference
+from workers.targets.protocols.huggingface.language import HfLanguageModel
+from workers.targets.protocols.kserve import Kserve
+from workers.targets.protocols.libretranslate import LibreTranslate
+from workers.targets.protocols.mlflow import Mlflow
+from workers.targets.protocols.ollama import Ollama, OllamaModel
+from workers.targets.protocols.openai.chat import ChatModel, OpenAIChat
+from workers.targets.protocols.openai.chat_images import ChatLooker
+from workers.targets.protocols.openai.completions import OpenAICompletions
+from workers.targets.protocols.openai.embeddings import OpenAIEmbeddings
+from workers.targets.protocols.openai.images import OpenAIImages
+from workers.targets.protocols.tei import Tei
+from workers.targets.protocols.tgi import Tgi
+from workers.targets.protocols.uploaded import Uploaded
 from workers.targets.settings import TargetSettings, read_fields, settings_schema
-from workers.targets.tei import Tei
-from workers.targets.tgi import Tgi
-from workers.targets.uploaded import Uploaded
 
 PROTOCOLS: tuple[type[Adapter], ...] = (
     LibreTranslate,

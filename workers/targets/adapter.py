@@ -126,7 +126,7 @@ class Adapter(Protocol):
     notes : tuple of str
         Traps, for people.
     batch_limit : int
-        Most questions one call carries. An examination (`workers.targets.capability`) makes a copy
+        Most questions one call carries. An examination (`workers.targets.checks.capability`) makes a copy
         with 1 for a target that cannot be trusted with several.
     """
 

@@ -35,11 +35,11 @@ from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget, descriptor
-from workers import authored, writing
 from workers import run_job as running
+from workers.calls.shared_rate_limits import lane_of
+from workers.engine.worker_context import Workplace
+from workers.generation import authored, writing
 from workers.run_job import StoreLedger, run_job
-from workers.traffic import lane_of
-from workers.workplace import Workplace
 
 WORDS = StereotypeWords(
     attribute="gender",

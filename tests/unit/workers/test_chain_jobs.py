@@ -20,8 +20,8 @@ from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget, descriptor
 from tests.support.jobs import new_job
+from workers.engine.worker_context import Workplace
 from workers.run_job import run_job
-from workers.workplace import Workplace
 
 SECRET = "sk-of-the-first-link-0815"
 

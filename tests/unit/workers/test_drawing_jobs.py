@@ -28,8 +28,8 @@ from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
+from workers.engine.worker_context import Workplace
 from workers.run_job import run_job
-from workers.workplace import Workplace
 
 WORDS = VisualWords(
     attribute="gender",
@@ -184,7 +184,7 @@ def test_a_job_that_was_interrupted_draws_nothing_again(workplace, services, mon
     with workplace.database.write() as c:
         jobs.add(c, new)
     with monkeypatch.context() as during:
-        during.setattr("workers.authored.keep", fails)
+        during.setattr("workers.generation.authored.keep", fails)
         with pytest.raises(KeyboardInterrupt):
             run_job(new.id, workplace, "a worker")
     with workplace.database.read() as c:

@@ -21,9 +21,9 @@ from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault, key_id_of
+from workers.calls.shared_rate_limits import lane_of
+from workers.engine.worker_context import Workplace
 from workers.run_job import StoreLedger, run_job
-from workers.traffic import lane_of
-from workers.workplace import Workplace
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
 

@@ -1,0 +1,378 @@
+"""The driver against a target with memory: order, concurrency, retries, budget, breaker, ledger."""
+
+import asyncio
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from assay.experiment import Session, generator
+from assay.model import Finding, Probe, Reply, Translate, Write
+from workers.calls.driver import Answered, Called, Driver, TargetRefused, TargetUnavailable
+from workers.calls.retry import Breaker, Budget, Pace, Patience
+from workers.calls.shared_rate_limits import TrafficHere
+from workers.calls.target_slots import Lane
+from workers.egress import CallFailed
+from workers.targets.adapter import Limits
+from workers.targets.chain.roles import Roles
+
+FINDING = Finding("test", "gender", (), 0.95, 0.1)
+
+
+def ask(*batches: Sequence[Probe]):
+    """An experiment that asks some batches and keeps the replies it was sent."""
+    seen: list[list[Reply]] = []
+
+    def experiment():
+        for batch in batches:
+            replies = yield batch
+            seen.append(list(replies))
+        return FINDING
+
+    return Session(experiment()), seen
+
+
+def probes(n: int, start: int = 0, target: str = "es") -> list[Probe]:
+    return [Probe(f"u{i}", Translate(f"text {i}", "en", target)) for i in range(start, start + n)]
+
+
+@dataclass
+class Target:
+    """Answers with the text itself, remembers every call, and misbehaves as told."""
+
+    batch_limit: int = 1
+    behave: Callable[[int, Sequence[Translate]], None] = lambda call, asks: None
+    pause_s: float = 0.0
+    calls: list[list[str]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    running: int = 0
+    most_running: int = 0
+
+    def group_key(self, ask: Translate) -> Hashable:
+        return ask.target
+
+    async def answer(self, asks: Sequence[Translate], *, idempotency_key: str | None = None) -> Sequence[Reply]:
+        self.calls.append([each.text for each in asks])
+        self.keys.append(idempotency_key)
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        try:
+            await asyncio.sleep(self.pause_s)
+            self.behave(len(self.calls), asks)
+        finally:
+            self.running -= 1
+        return [Reply(f"<{each.text}>") for each in asks]
+
+
+@dataclass
+class Ledger:
+    answers: list[Answered] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    calls: int = 0
+    fail_at: int | None = None
+
+    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
+        if self.fail_at is not None and len(self.sizes) >= self.fail_at:
+            raise ConnectionError("the ledger is gone")
+        self.answers += answers
+        self.sizes.append(len(answers))
+        self.calls += calls
+
+
+def driver(target: Target, ledger: Ledger, *, concurrency: int = 4, max_calls: int = 1000, **more) -> Driver:
+    async def at_once(seconds: float) -> None:
+        waits.append(seconds)
+
+    waits: list[float] = []
+    made = Driver(
+        target, Limits(concurrency=concurrency), Budget(max_calls), ledger, "job_1", generator(0), sleep=at_once, **more
+    )
+    made.waits = waits
+    return made
+
+
+def test_replies_reach_the_experiment_in_the_order_of_its_probes():
+    session, seen = ask(probes(50))
+    finding = asyncio.run(driver(Target(), ledger := Ledger()).run(session))
+    assert finding is FINDING
+    assert [reply.value for reply in seen[0]] == [f"<text {i}>" for i in range(50)]
+    assert {each.observation.probe.unit for each in ledger.answers} == {f"u{i}" for i in range(50)}
+    assert ledger.calls == 50
+
+
+def test_no_more_calls_run_at_a_time_than_the_limits_allow():
+    session, _ = ask(probes(40))
+    target = Target(pause_s=0.002)
+    asyncio.run(driver(target, Ledger(), concurrency=3).run(session))
+    assert target.most_running == 3
+
+
+def test_identical_questions_are_asked_once_and_every_unit_is_recorded():
+    twins = [Probe(f"t{i}", Translate("same", "en", "es")) for i in range(5)]
+    session, seen = ask(twins, [Probe("later", Translate("same", "en", "es"))])
+    target, ledger = Target(), Ledger()
+    asyncio.run(driver(target, ledger).run(session))
+    assert target.calls == [["same"]]
+    assert [reply.value for reply in seen[0] + seen[1]] == ["<same>"] * 6
+    assert [each.observation.copied for each in ledger.answers] == [False, True, True, True, True, True]
+    assert session.asked == 1
+
+
+def test_questions_share_a_call_only_with_their_like_and_up_to_the_limit():
+    session, seen = ask(probes(7) + probes(3, 7, target="fr"))
+    target = Target(batch_limit=4)
+    asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+    assert sorted(map(len, target.calls)) == [3, 3, 4]
+    assert [reply.value for reply in seen[0]] == [f"<text {i}>" for i in range(10)]
+
+
+def test_a_passing_failure_is_retried_with_growing_random_pauses():
+    def twice(call: int, asks: object) -> None:
+        if call <= 2:
+            raise CallFailed("http-500", "answered 500", retriable=True)
+
+    session, seen = ask(probes(1))
+    made = driver(Target(behave=twice), ledger := Ledger())
+    asyncio.run(made.run(session))
+    assert seen[0][0].value == "<text 0>"
+    assert ledger.answers[0].attempts == 3
+    assert len(made.waits) == 2
+    assert 0 <= made.waits[0] <= 1.0
+    assert 0 <= made.waits[1] <= 2.0
+
+
+def test_retry_after_is_honoured_but_capped():
+    from workers.egress import RETRY_AFTER_CAP_S
+
+    waits = iter([7.0, 1e9])
+
+    def busy(call: int, asks: object) -> None:
+        if call <= 2:
+            raise CallFailed("http-429", "too many", retriable=True, retry_after_s=next(waits))
+
+    session, _ = ask(probes(1))
+    made = driver(Target(behave=busy), Ledger())
+    asyncio.run(made.run(session))
+    assert made.waits == [7.0, RETRY_AFTER_CAP_S]
+
+
+def test_a_call_that_fails_for_good_is_a_failed_reply_and_loses_nothing_else():
+    def third(call: int, asks: Sequence[Translate]) -> None:
+        if asks[0].text == "text 3":
+            raise CallFailed("wrong-shape", "no text in the answer", retriable=False)
+
+    session, seen = ask(probes(6))
+    asyncio.run(driver(Target(behave=third), Ledger()).run(session))
+    assert [reply.ok for reply in seen[0]] == [True, True, True, False, True, True]
+    assert seen[0][3].failure.code == "wrong-shape"
+    assert (session.asked, session.failed) == (6, 1)
+
+
+def test_a_refused_key_ends_the_job_at_once():
+    def refuse(call: int, asks: object) -> None:
+        raise CallFailed("auth", "answered 401", retriable=False)
+
+    session, _ = ask(probes(100))
+    target = Target(behave=refuse)
+    with pytest.raises(TargetRefused, match="401"):
+        asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+    assert len(target.calls) == 1
+
+
+def test_twenty_lost_calls_in_a_row_open_the_breaker_and_what_was_answered_is_kept():
+    def after_ten(call: int, asks: Sequence[Translate]) -> None:
+        if int(asks[0].text.split()[1]) >= 10:
+            raise CallFailed("connect", "nobody listens", retriable=True)
+
+    session, _ = ask(probes(100))
+    target, ledger = Target(behave=after_ten), Ledger()
+    with pytest.raises(TargetUnavailable):
+        asyncio.run(driver(target, ledger, concurrency=1, patience=Patience(attempts=2)).run(session))
+    assert len(target.calls) == 10 + 20 * 2
+    assert sum(each.observation.reply.ok for each in ledger.answers) == 10
+
+
+def test_the_breaker_opens_when_more_than_half_of_the_last_fifty_were_lost():
+    breaker = Breaker(consecutive=1000, window=50)
+    for _ in range(24):
+        breaker.answered()
+    assert [breaker.lost() for _ in range(26)] == [False] * 25 + [True]
+
+
+def test_the_budget_counts_retries_and_is_never_overdrawn():
+    def flaky(call: int, asks: object) -> None:
+        if call % 2:
+            raise CallFailed("http-500", "answered 500", retriable=True)
+
+    session, seen = ask(probes(30))
+    target, ledger = Target(behave=flaky), Ledger()
+    asyncio.run(driver(target, ledger, max_calls=20, concurrency=1).run(session))
+    assert len(target.calls) == 20
+    assert ledger.calls == 20
+    assert [reply.failure.code for reply in seen[0] if not reply.ok] == ["budget-exhausted"] * 20
+    assert len(ledger.answers) == 30
+
+
+def test_answers_are_written_in_groups_and_all_are_written_at_the_end():
+    session, _ = ask(probes(95))
+    ledger = Ledger()
+    asyncio.run(driver(Target(pause_s=0.001), ledger, flush_replies=20, flush_s=10).run(session))
+    assert len(ledger.answers) == 95
+    assert all(size >= 20 for size in ledger.sizes[:-1])
+
+
+def test_a_ledger_that_fails_stops_the_asking():
+    session, _ = ask(probes(10_000))
+    target = Target(pause_s=0.0005)
+    with pytest.raises(ConnectionError):
+        asyncio.run(driver(target, Ledger(fail_at=2), flush_replies=10).run(session))
+    assert len(target.calls) < 5_000
+
+
+def test_cancelling_keeps_what_was_answered():
+    async def cancelled() -> Ledger:
+        session, _ = ask(probes(1000))
+        target, ledger = Target(pause_s=0.001), Ledger()
+        run = asyncio.ensure_future(driver(target, ledger, flush_s=100, flush_replies=10_000).run(session))
+        async with asyncio.timeout(10):
+            while len(target.calls) < 50:  # noqa: ASYNC110 - the target knows of no event
+                await asyncio.sleep(0.001)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert session.asked == len(ledger.answers)
+        return ledger
+
+    assert len(asyncio.run(cancelled()).answers) >= 40
+
+
+def test_every_call_carries_a_key_of_its_job_and_unit():
+    session, _ = ask(probes(2))
+    target = Target()
+    asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
+    assert target.keys == ["job_1:u0", "job_1:u1"]
+
+
+def test_the_pace_spaces_calls_evenly():
+    now = [0.0]
+    pace = Pace(clock=lambda: now[0])
+    assert [round(pace.wait_s(10), 3) for _ in range(4)] == [0.0, 0.1, 0.2, 0.3]
+    now[0] = 5.0
+    assert pace.wait_s(10) == 0.0
+
+
+def test_asking_waits_for_a_ledger_that_stalls():
+    import threading
+
+    gate, ledger = threading.Event(), Ledger()
+    record = ledger.record
+
+    def stalled(answers, *, calls, expected):
+        gate.wait(10)
+        record(answers, calls=calls, expected=expected)
+
+    ledger.record = stalled
+    session, _ = ask(probes(400))
+    target = Target()
+
+    async def work():
+        running = asyncio.create_task(driver(target, ledger, flush_replies=10).run(session))
+        await asyncio.sleep(0.5)
+        asked = len(target.calls)
+        gate.set()
+        await running
+        return asked
+
+    asked = asyncio.run(work())
+    assert 50 <= asked <= 50 + 10 + 2 * 4
+    assert len(target.calls) == 400
+    assert {each.observation.probe.unit for each in ledger.answers} == {f"u{i}" for i in range(400)}
+
+
+# ---------------------------------------------------------------------------- with an author
+def made_and_asked(n: int) -> list[list[Probe]]:
+    """Batches that are for the author and for the rated service by turns, and one that is for both."""
+    made = [Probe(f"w{i}", Write(f"prompt {i}", i)) for i in range(n)]
+    asked = probes(n)
+    both = [each for pair in zip(made[2:], asked[2:], strict=True) for each in pair]
+    return [made[:2], asked[:2], both]
+
+
+@dataclass
+class Writer(Target):
+    """Writes, and calls each in its own call."""
+
+    async def answer(self, asks, *, idempotency_key=None):
+        await super().answer([Translate(each.prompt, "en", "es") for each in asks], idempotency_key=idempotency_key)
+        return [Reply("a text")] * len(asks)
+
+
+def with_author(rated: Target, author: Target, lanes: tuple[str, str], traffic: TrafficHere, job="job_1", **more):
+    limits = Limits(concurrency=1, timeout_s=20)
+    lane, way = (
+        Lane(name, who, limits, generator(1), traffic) for name, who in zip(lanes, (job, f"{job}:author"), strict=True)
+    )
+    called = Called(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
+    return Driver(
+        Roles(rated, author), limits, Budget(1000), Ledger(), job, generator(0), lane=lane, author=called, **more
+    )
+
+
+async def within(seconds: float, *runs):
+    async with asyncio.timeout(seconds):
+        return await asyncio.gather(*runs)
+
+
+def test_a_job_whose_author_has_the_same_address_waits_for_no_place_that_it_holds_itself():
+    traffic, service = TrafficHere(), Target(pause_s=0.01)
+    author = Writer(pause_s=0.01)
+    session, seen = ask(*made_and_asked(6))
+    asyncio.run(within(5, with_author(service, author, ("one", "one"), traffic).run(session)))
+    assert (len(author.calls), len(service.calls)) == (6, 6)
+    assert all(reply.ok for batch in seen for reply in batch)
+
+
+def test_jobs_that_are_each_others_authors_do_not_wait_for_each_other_in_a_ring():
+    traffic = TrafficHere()
+
+    def job(name: str, lanes: tuple[str, str]):
+        return with_author(Target(pause_s=0.01), Writer(pause_s=0.01), lanes, traffic, name).run(
+            ask(*made_and_asked(8))[0]
+        )
+
+    async def both():
+        return await within(20, job("job_1", ("one", "two")), job("job_2", ("two", "one")))
+
+    assert asyncio.run(both()) == [FINDING, FINDING]
+
+
+def test_what_an_author_loses_is_counted_as_its_own_and_named_by_its_own_way():
+    def ill(call: int, asks: object) -> None:
+        raise CallFailed("http-503", "ill", retriable=True)
+
+    told: dict[str, list[str]] = {"rated": [], "author": []}
+    session, _ = ask(*made_and_asked(6))
+    made = with_author(
+        Target(),
+        Writer(behave=ill),
+        ("one", "two"),
+        TrafficHere(),
+        patience=Patience(1),
+        on_call=lambda outcome, seconds: told["rated"].append(outcome),
+        on_author=lambda outcome, seconds: told["author"].append(outcome),
+    )
+    with pytest.raises(TargetUnavailable, match="author") as lost:
+        asyncio.run(made.run(session))
+    assert lost.value.lane.name == "two"
+    assert told == {"rated": ["answered"] * 2, "author": ["http-503"] * 3}
+
+
+def test_what_the_rated_service_loses_is_not_its_authors():
+    def ill(call: int, asks: object) -> None:
+        raise CallFailed("http-503", "ill", retriable=True)
+
+    session, _ = ask(probes(30))
+    made = with_author(Target(behave=ill), Writer(), ("one", "two"), TrafficHere(), patience=Patience(1))
+    with pytest.raises(TargetUnavailable) as lost:
+        asyncio.run(made.run(session))
+    assert lost.value.lane.name == "one"

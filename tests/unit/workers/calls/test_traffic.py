@@ -1,0 +1,185 @@
+"""What jobs do together to one target, counted in this process and in a real Redis."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from assay.experiment import generator
+from workers.calls.shared_rate_limits import TrafficHere, TrafficOnRedis, lane_of
+from workers.calls.target_slots import Lane
+from workers.targets.adapter import Limits
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture(params=["here", "redis"])
+def opened(request):
+    """Opens traffic of each kind, within the event loop of a test."""
+    failures: list[int] = []
+    if request.param == "here":
+        here = TrafficHere()
+        return lambda: here
+    url = request.getfixturevalue("redis_url")
+
+    @asynccontextmanager
+    async def on_redis():
+        async with TrafficOnRedis(url, TrafficHere(), lambda: failures.append(1)) as traffic:
+            yield traffic
+        assert failures == []
+
+    return on_redis
+
+
+def test_a_lane_has_as_many_places_as_its_limit(opened):
+    async def work():
+        async with opened() as traffic:
+            taken = [await traffic.enter("lane", f"job:{i}", 3, 5) for i in range(5)]
+            kept = await traffic.enter("lane", "job:0", 3, 5)
+            other = await traffic.enter("other", "job:9", 1, 5)
+            await traffic.leave("lane", "job:1")
+            return taken, kept, other, await traffic.enter("lane", "job:4", 3, 5)
+
+    assert asyncio.run(work()) == ([True, True, True, False, False], True, True, True)
+
+
+def test_whoever_leaves_hears_that_others_wait(opened):
+    async def work():
+        async with opened() as traffic:
+            await traffic.enter("lane", "a", 1, 5)
+            await traffic.enter("quiet", "a", 1, 5)
+            await traffic.enter("lane", "b", 1, 5)
+            return await traffic.leave("lane", "a"), await traffic.leave("quiet", "a")
+
+    assert asyncio.run(work()) == (True, False)
+
+
+def test_a_place_of_a_killed_worker_becomes_free_by_itself(opened):
+    async def work():
+        async with opened() as traffic:
+            assert await traffic.enter("lane", "dead", 1, 0.2)
+            assert not await traffic.enter("lane", "alive", 1, 5)
+            await asyncio.sleep(0.25)
+            return await traffic.enter("lane", "alive", 1, 5)
+
+    assert asyncio.run(work())
+
+
+def test_calls_are_booked_a_gap_apart(opened):
+    async def work():
+        async with opened() as traffic:
+            return [await traffic.book("lane", 2) for _ in range(4)], await traffic.book("other", 2)
+
+    waits, other = asyncio.run(work())
+    assert waits == pytest.approx([0.0, 0.5, 1.0, 1.5], abs=0.2)
+    assert waits == sorted(waits)
+    assert other == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_pace_slower_than_one_an_hour_is_kept(opened):
+    async def work():
+        async with opened() as traffic:
+            return [await traffic.book("lane", 1 / 7200) for _ in range(3)]
+
+    assert asyncio.run(work()) == pytest.approx([0, 7200, 14400], abs=1)
+
+
+def test_a_lane_that_rests_rests_for_all_and_not_for_ever(opened):
+    async def work():
+        async with opened() as traffic:
+            before = await traffic.rests("lane")
+            await traffic.rest("lane", 0.3)
+            during = await traffic.rests("lane")
+            await asyncio.sleep(0.35)
+            return before, during, await traffic.rests("lane")
+
+    before, during, after = asyncio.run(work())
+    assert before == after == 0
+    assert 0 < during <= 0.3
+
+
+def test_without_redis_each_process_counts_for_itself_and_says_so(redis_server):
+    failures: list[int] = []
+    here = TrafficHere()
+    redis_server.stop()
+
+    async def work():
+        async with TrafficOnRedis(redis_server.url, here, lambda: failures.append(1)) as traffic:
+            taken = [await traffic.enter("lane", f"job:{i}", 1, 5) for i in range(2)]
+            await traffic.rest("lane", 5)
+            return taken, await traffic.rests("lane"), await traffic.book("lane", 10)
+
+    taken, rests, wait_s = asyncio.run(work())
+    assert taken == [True, False]
+    assert rests > 4
+    assert wait_s == 0
+    assert len(failures) == 1, "a Redis that failed is left alone for a while"
+
+
+def test_jobs_of_one_lane_never_make_more_calls_at_a_time_than_its_limit(opened):
+    running = most = calls = 0
+
+    async def job(traffic, name: str) -> None:
+        nonlocal running, most, calls
+        lane = Lane("lane", name, Limits(concurrency=3), generator(len(name)), traffic)
+
+        async def work() -> None:
+            nonlocal running, most, calls
+            async with lane.place() as place:
+                for _ in range(5):
+                    await place.keep()
+                    running += 1
+                    most = max(most, running)
+                    await asyncio.sleep(0.005)
+                    running -= 1
+                    calls += 1
+
+        await asyncio.gather(*(work() for _ in range(3)))
+
+    async def both():
+        async with opened() as traffic:
+            await asyncio.gather(job(traffic, "a"), job(traffic, "bb"))
+
+    asyncio.run(both())
+    assert calls == 30
+    assert most == 3
+
+
+def test_a_job_that_has_had_its_share_lets_another_one_go_first():
+    clock = Clock()
+    traffic = TrafficHere(clock)
+    order: list[str] = []
+
+    async def work(name: str, seed: int) -> None:
+        lane = Lane("lane", name, Limits(concurrency=1), generator(seed), traffic, pause, clock)
+        async with lane.place() as place:
+            for _ in range(30):
+                await place.keep()
+                order.append(name)
+                await pause(0.1)
+
+    async def pause(seconds: float) -> None:
+        until = clock.now + seconds
+        while clock.now < until:
+            await asyncio.sleep(0)
+            clock.now += 0.002  # two tasks share one clock: each turn moves it a little
+
+    async def both():
+        await asyncio.gather(work("a", 1), work("b", 2))
+
+    asyncio.run(both())
+    assert {"a", "b"} <= set(order[:30]), "the second job waits for no more than a share"
+
+
+def test_lanes_belong_to_a_tenant_and_a_place():
+    assert lane_of("a", "http://x") == lane_of("a", "http://x")
+    assert len({lane_of("a", "http://x"), lane_of("b", "http://x"), lane_of("a", "http://y")}) == 3

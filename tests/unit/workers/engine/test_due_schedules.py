@@ -1,0 +1,140 @@
+"""The scheduler: every due schedule once, in one process at a time, and its jobs announced in the same round."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import update
+
+from store.core.agency_schema import schedules as table
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.dispatch import reconciler_lock
+from store.jobs.jobs import NewJob
+from store.ratings import expiry
+from store.ratings.ratings import NewRating
+from store.suites import schedules
+from store.suites.recurrence import Rhythm
+from store.suites.schedules import NewSchedule, Orders, ready_made
+from store.webhooks import outbox
+from tests.support.jobs import new_job
+from workers.engine import due_schedules as scheduler
+from workers.engine.due_schedules import run_due, tell_expiring
+from workers.engine.reconciler import Reconciler
+
+TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http://mirror", "settings": {}, "limits": {}}
+
+
+@pytest.fixture
+def database(database_url):
+    one = Database(database_url)
+    yield one
+    one.close()
+
+
+def acme_job() -> NewJob:
+    return new_job(tenant="acme", target=TARGET, request_digest="")
+
+
+def schedule(database: Database, *, due: bool = True) -> str:
+    new = NewSchedule("acme", "often", Orders({}, [ready_made(acme_job())]), Rhythm(interval_s=3600), False, None)
+    with database.write() as c:
+        made = schedules.add(c, new)
+        if due:
+            c.execute(update(table).where(table.c.id == made.id).values(next_at=table.c.next_at - 3_600_001))
+    return made.id
+
+
+def made(database: Database) -> list[str]:
+    with database.read() as c:
+        return [job.id for job in jobs.page(c, "acme", limit=99)]
+
+
+def test_every_due_schedule_runs_once_and_the_others_wait(database):
+    for _ in range(3):
+        schedule(database)
+    schedule(database, due=False)
+    assert run_due(database, Settings()) == 3
+    assert run_due(database, Settings()) == 0
+    assert len(made(database)) == 3
+
+
+def test_one_that_makes_nothing_does_not_stop_the_rest(database):
+    for _ in range(3):
+        schedule(database)
+    assert run_due(database, Settings(max_active_jobs=1)) == 3
+    assert len(made(database)) == 1
+    with database.read() as c:
+        assert sum(one.last_failure is not None for one in schedules.page(c, "acme", limit=9)) == 2
+
+
+def test_a_round_ends_so_that_jobs_are_announced_too(database, monkeypatch):
+    monkeypatch.setattr(scheduler, "MOST_RUNS", 2)
+    for _ in range(3):
+        schedule(database)
+    assert [run_due(database, Settings()) for _ in range(3)] == [2, 1, 0]
+
+
+def test_while_another_process_reconciles_nothing_is_run(postgres_url):
+    database = Database(postgres_url)  # SQLite knows one writer at a time anyway
+    schedule(database)
+    with database.write() as other:
+        assert reconciler_lock(other)
+        assert run_due(database, Settings()) == 0
+        assert tell_expiring(database, Settings()) == 0
+    assert run_due(database, Settings()) == 1
+    database.close()
+
+
+def test_the_reconciler_runs_what_is_due_and_rings_for_it(database):
+    rung: list[str] = []
+
+    class Ringing:
+        def __call__(self, job_id: str) -> None:
+            rung.append(job_id)
+
+        def unheard(self) -> int:
+            return 0
+
+    schedule(database)
+    reconciler = Reconciler(database, Ringing(), Settings(reconcile_s=60))
+    reconciler.start()
+    for _ in range(500):
+        if rung:
+            break
+        reconciler._done.wait(0.01)
+    reconciler.close()
+    assert rung == made(database)
+
+
+def test_expiring_ratings_are_told_in_batches_until_none_is_left(database, monkeypatch):
+    monkeypatch.setattr(expiry, "BATCH", 2)
+    for number in range(5):
+        rate(database, f"http://{number}")
+    assert tell_expiring(database, Settings()) == 5
+    assert tell_expiring(database, Settings()) == 0
+    with database.read() as c:
+        assert sum(notice.kind == "rating.expiring" for notice in outbox.due(c)) == 5
+
+
+def rate(database: Database, url: str) -> None:
+    """Rate a service until tomorrow."""
+    target = TARGET | {"url": url}
+    with database.write() as c:
+        claim = jobs.claim(c, jobs.add(c, acme_job()).id, "test")
+        assert claim is not None
+        rating = NewRating(
+            tenant="acme",
+            target_id=None,
+            target=target,
+            method="round-trip",
+            attribute="gender",
+            letter=None,
+            declared=False,
+            visibility="private",
+            document={"letter": None},
+            methodology_version="1",
+            request_digest="",
+            valid_for_s=86_400,
+        )
+        jobs.finish(c, claim, rating, ())

@@ -1,0 +1,112 @@
+"""Due jobs are announced, all of them, whatever the broker does; what need not be kept is forgotten."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import update
+
+from store.core.database import Database
+from store.core.schema import jobs as jobs_table
+from store.core.settings import Settings
+from store.jobs import idempotency, jobs
+from tests.support.jobs import new_job
+from workers.engine.celery_app import make_celery
+from workers.engine.celery_dispatcher import Doorbell
+from workers.engine.reconciler import BATCH, reconcile, tidy
+
+
+@pytest.fixture
+def database(database_url):
+    one = Database(database_url)
+    yield one
+    one.close()
+
+
+def post(database: Database, count: int) -> list[str]:
+    ids = []
+    with database.write() as connection:
+        for number in range(count):
+            new = new_job(tenant="acme", request_digest=f"sha256:{number}")
+            ids.append(jobs.add(connection, new).id)
+    return ids
+
+
+def time_passes(database: Database) -> None:
+    with database.write() as connection:
+        connection.execute(update(jobs_table).values(dispatched_at=jobs_table.c.dispatched_at - 16_000))
+
+
+class Rung(list[str]):
+    """A bell whose rings wait for workers that never come."""
+
+    def __init__(self, *, broken_after: float = float("inf")) -> None:
+        super().__init__()
+        self.broken_after = broken_after
+
+    def __call__(self, job_id: str) -> None:
+        if len(self) >= self.broken_after:
+            raise ConnectionError("no broker")
+        self.append(job_id)
+
+    def unheard(self) -> int:
+        if len(self) >= self.broken_after:
+            raise ConnectionError("no broker")
+        return len(self)
+
+
+def test_more_jobs_than_fit_a_batch_are_announced_at_once_and_each_once(database):
+    ids, rung = post(database, 2 * BATCH + 7), Rung()
+    assert reconcile(database, rung, Settings()) == len(ids)
+    assert sorted(rung) == sorted(ids)
+    assert reconcile(database, rung, Settings()) == 0
+    time_passes(database)
+    assert reconcile(database, rung, Settings()) == len(ids)
+
+
+def test_a_broker_that_breaks_ends_the_round_and_loses_nothing(database):
+    ids, rung = post(database, BATCH + 5), Rung()
+    broken = Rung(broken_after=BATCH + 2)
+    assert reconcile(database, broken, Settings()) == BATCH
+    time_passes(database)
+    assert reconcile(database, rung, Settings()) == BATCH + 5
+    assert set(rung) == set(ids)
+
+
+def test_while_the_broker_is_out_of_reach_jobs_do_not_count_as_announced(database):
+    ids, rung = post(database, 3), Rung()
+    assert reconcile(database, Rung(broken_after=0), Settings()) == 0
+    assert reconcile(database, rung, Settings()) == 3
+    assert set(rung) == set(ids)
+
+
+def test_a_long_queue_does_not_fill_the_broker(database, monkeypatch):
+    monkeypatch.setattr("workers.engine.reconciler.MOST_MESSAGES", 8)
+    rung = Rung()
+    post(database, 10)
+    assert reconcile(database, rung, Settings()) == 8
+    for _ in range(3):
+        time_passes(database)
+        assert reconcile(database, rung, Settings()) == 0
+    del rung[:5]  # workers have heard some
+    assert reconcile(database, rung, Settings()) == 5
+
+
+def test_the_bell_counts_what_no_worker_has_heard():
+    app = make_celery(Settings())
+    bell = Doorbell(app)
+    assert bell.unheard() == 0
+    bell("job_1")
+    assert bell.unheard() == 1
+    bell("job_2")
+    assert bell.unheard() == 2
+    app.control.purge()
+    assert bell.unheard() == 0
+
+
+def test_answers_kept_for_repeated_requests_are_forgotten_after_their_hours(database):
+    with database.write() as connection:
+        idempotency.begin(connection, "scope", "key", "digest")
+        idempotency.complete(connection, "scope", "key", 202, b"{}", {})
+    assert tidy(database, Settings()) == 0
+    with database.write() as connection:
+        assert idempotency.purge(connection, kept_h=0) == 1

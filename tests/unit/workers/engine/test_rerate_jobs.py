@@ -1,0 +1,131 @@
+"""A rating's evidence under other versions of the methodology, as a job: no call, and the rating stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from assay.methods import RoundTrip
+from assay.rating.methodology import Methodologies, shipped
+from demo.server import DemoServer
+from store.core.database import Database
+from store.core.schema import ratings as rows
+from store.core.settings import Settings
+from store.jobs import observations
+from store.jobs.jobs import Job
+from store.ratings import ratings, rerated
+from store.ratings.experiment_json import dump_method
+from store.ratings.ratings import StoredRating
+from store.security.secrets import Vault
+from tests.support.jobs import new_job, run_to_end
+from workers.engine.worker_context import Workplace
+
+NEXT = replace(
+    shipped().current,
+    version="2.0.0",
+    digest="sha256:2",
+    status="next",
+    amend=lambda method: replace(method, delta=0.35),
+)
+WITH_NEXT = Methodologies((*shipped().versions, NEXT))
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[DemoServer]:
+    with DemoServer() as server:
+        yield server
+
+
+@pytest.fixture
+def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+    settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8")
+    database = Database(database_url)
+    yield Workplace(database, Vault.from_settings(settings), settings, methodologies=WITH_NEXT)
+    database.close()
+
+
+@pytest.fixture
+def post(workplace: Workplace) -> Callable[..., Job]:
+    """Post a job and run it to its end."""
+
+    def post(kind: str, experiment: dict, base_url: str | None = None, tenant: str = "default") -> Job:
+        target = {
+            "name": "a service",
+            "kind": "translator",
+            "protocol": "libretranslate",
+            "base_url": base_url,
+            "settings": {"batch_maximum": 1},
+            "limits": {"concurrency": 8, "timeout_s": 5},
+        }
+        new = new_job(tenant=tenant, kind=kind, target=target, experiment=experiment, request_digest=kind, expected=0)
+        return run_to_end(workplace, new)
+
+    return post
+
+
+@pytest.fixture
+def rating(workplace: Workplace, services: DemoServer, post: Callable[..., Job]) -> StoredRating:
+    """Rate a service that makes almost half of all women men."""
+    job = post("rating", dump_method(RoundTrip("gender")), services.url("she-to-he-45"))
+    with workplace.database.read() as c:
+        found = ratings.find(c, str(job.rating_id), "default")
+    assert found is not None
+    assert found.letter == "BS"
+    return found
+
+
+def test_the_letter_under_another_version_is_the_jobs_result_and_is_kept_beside_the_rating(workplace, rating, post):
+    with workplace.database.read() as c:
+        before = len(observations.page(c, rating.job_id, 0, 10_000))
+    job = post("rerate", {"rating": rating.id, "version": "2.0.0"})
+    assert (job.status, job.stage, job.rating_id, job.calls) == ("succeeded", "rerated", None, 0)
+    assert {name: job.result[name] for name in ("rating", "version", "letter", "declared")} == {
+        "rating": rating.id,
+        "version": "2.0.0",
+        "letter": "DSBS",
+        "declared": True,
+    }
+    with workplace.database.read() as c:
+        (kept,) = rerated.of_rating(c, rating.id)
+        assert ratings.find(c, rating.id, "default") == rating
+        assert len(observations.page(c, rating.job_id, 0, 10_000)) == before
+    assert kept.document["rerated_from"]["rating"] == rating.id
+    assert kept.document["methodology"] == {"version": "2.0.0", "digest": "sha256:2"}
+
+
+def test_the_old_version_gives_the_letter_it_would_have_given(rating, post):
+    job = post("rerate", {"rating": rating.id, "version": "1.0.0"})
+    assert job.result["letter"] == rating.letter
+    assert job.result["probabilities"] == rating.document["probabilities"]
+
+
+def test_rating_again_replaces_what_was_kept(workplace, rating, post):
+    for _ in range(2):
+        post("rerate", {"rating": rating.id, "version": "1.0.0"})
+    with workplace.database.read() as c:
+        assert [one.methodology_version for one in rerated.of_rating(c, rating.id)] == ["1.0.0"]
+
+
+def test_a_ledger_that_was_altered_fails_the_job_and_keeps_nothing(workplace, rating, post):
+    with workplace.database.write() as c:
+        c.execute(update(rows).values(document={**rating.document, "evidence_digest": "sha256:00"}))
+    job = post("rerate", {"rating": rating.id, "version": "1.0.0"})
+    assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "evidence_unfit", "evidence-altered")
+    assert "sha256:00" in job.error["detail"]
+    with workplace.database.read() as c:
+        assert rerated.of_rating(c, rating.id) == []
+
+
+def test_another_tenants_rating_is_not_there(rating, post):
+    job = post("rerate", {"rating": rating.id, "version": "1.0.0"}, tenant="other")
+    assert (job.status, job.error["code"]) == ("failed", "bad_specification")
+
+
+def test_a_version_that_no_worker_knows_fails_the_job_with_the_known_ones(rating, post):
+    job = post("rerate", {"rating": rating.id, "version": "9.9.9"})
+    assert job.status == "failed"
+    assert "2.0.0" in job.error["detail"]

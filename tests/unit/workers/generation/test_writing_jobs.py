@@ -1,0 +1,292 @@
+"""A job that has sentences written for a corpus, and what a rating leaves of those that were written for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.canonical import digest_of
+from assay.catalog.stereotypes import StereotypeWords
+from assay.methods import StereotypeScore
+from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.stereotype_score.sentence_generation import Writing
+from demo.server import DemoServer
+from store.core.database import Database
+from store.core.errors import StoreUnavailable
+from store.core.settings import Settings
+from store.corpora import corpora, specifications
+from store.corpora import items as corpus_items
+from store.corpora.corpora import NewCorpus, Rules, StoredCorpus
+from store.corpora.items import NewItem
+from store.jobs import jobs, observations
+from store.jobs.jobs import NewJob
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
+from tests.support.jobs import new_job, run_to_end
+from workers.engine.worker_context import Workplace
+from workers.generation import writing
+from workers.run_job import run_job
+
+WORDS = StereotypeWords(
+    attribute="gender",
+    first="men",
+    second="women",
+    pairs=(("man", "woman"), ("brother", "sister")),
+    first_terms=("plumber", "mason"),
+    second_terms=("secretary", "dietitian"),
+    neutral=("artist", "judge"),
+    telling=("himself", "herself"),
+    name="work",
+)
+RULES = Rules("work", 1, "sha256:" + "1" * 64, specifications.dump_words(WORDS))
+TERMS = tuple(WORDS.roles)
+
+
+@pytest.fixture(scope="module")
+def author() -> Iterator[DemoServer]:
+    with DemoServer() as server:
+        yield server
+
+
+@pytest.fixture
+def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
+    settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8", call_attempts=1)
+    database = Database(database_url)
+    yield Workplace(database, Vault.from_settings(settings), settings)
+    database.close()
+
+
+@pytest.fixture
+def corpus(workplace: Workplace) -> Callable[..., StoredCorpus]:
+    """Begin a corpus that holds some sentences; say what is special about it."""
+
+    def make(*texts: str, tenant: str = "default", **special: Any) -> StoredCorpus:
+        plain = {"name": "Work", "kind": "sentences", "language": "en", "attribute": "gender", "rules": RULES}
+        with workplace.database.write() as c:
+            made = corpora.add(c, NewCorpus(tenant, **{**plain, **special}))
+            if texts:
+                corpus_items.add(c, made.id, tenant, [NewItem(text) for text in texts])
+            return made
+
+    return make
+
+
+def described(author: DemoServer, name: str, protocol: str = "openai-chat") -> dict[str, Any]:
+    about = {"name": name, "kind": "language-model", "protocol": protocol, "base_url": author.url(name)}
+    return {**about, "settings": {"model": name}}
+
+
+def order(author: DemoServer, into: StoredCorpus, name: str = "even-model", **changes: Any) -> NewJob:
+    asked = {"corpus": into.id, "specification": "work@1", "words": specifications.dump_words(WORDS)}
+    asked |= {"per_term": 3, "family": "nothing-else", "tries": 3, "reuse": False} | changes
+    return new_job(
+        kind="writing", target=described(author, name), experiment=asked, request_digest=digest_of(asked), seed=5
+    )
+
+
+def items_of(workplace: Workplace, corpus_id: str) -> list[corpus_items.StoredItem]:
+    with workplace.database.read() as c:
+        return corpus_items.every(c, corpus_id)
+
+
+def terms(items: list[corpus_items.StoredItem]) -> Counter[str]:
+    return Counter(str(item.attribute_term) for item in items)
+
+
+# ---------------------------------------------------------------------------- for a corpus
+def test_every_term_gets_its_sentences_and_each_tells_who_wrote_it_on_what_prompt(workplace, corpus, author):
+    into = corpus()
+    job = run_to_end(workplace, order(author, into))
+    items = items_of(workplace, into.id)
+    assert (job.status, job.stage) == ("succeeded", "written"), job.error
+    assert terms(items) == dict.fromkeys(TERMS, 3)
+    told = job.result
+    assert (told["wanted"], told["written"], told["added"], told["duplicates"]) == (18, 18, 18, 0)
+    assert (told["corpus"], told["version"], told["left_out"], told["reused"]) == (into.id, 2, 0, 0)
+    for item in items:
+        how = item.provenance
+        assert (item.source, how["job"], how["author"]["model"]) == ("written", job.id, "even-model")
+        assert f'"{item.group_term}"' in how["prompt"]
+        assert item.counterpart
+
+
+def test_what_is_no_use_is_counted_by_its_reason_asked_for_again_and_never_kept(workplace, corpus, author):
+    into = corpus()
+    job = run_to_end(workplace, order(author, into, "sloppy-writer-60", per_term=4))
+    told, items = job.result, items_of(workplace, into.id)
+    assert sum(told["refused"].values()) > 5
+    assert set(told["refused"]) <= {
+        *("no-attribute-term", "several-group-terms", "other-group-word", "several-lines", "repeated"),
+    }
+    assert told["asked"] == told["written"] + sum(told["refused"].values())
+    assert len(items) == told["added"] <= 24
+    assert not any("herself" in str(item.text) or "\n" in str(item.text) for item in items)
+
+
+def test_a_term_that_has_its_sentences_is_not_asked_for(workplace, corpus, author):
+    into = corpus(*(f"The {who} met the {term}." for term in TERMS[:4] for who in ("man", "woman", "brother")))
+    job = run_to_end(workplace, order(author, into))
+    with workplace.database.read() as c:
+        asked = [one.observation.probe.ask.prompt for one in observations.page(c, job.id, 0, 99)]
+    assert job.result["wanted"] == job.result["added"] == len(asked) == 6
+    assert all('"artist"' in prompt or '"judge"' in prompt for prompt in asked)
+
+
+def test_sentences_of_other_corpora_are_taken_over_where_that_is_wanted(workplace, corpus, author):
+    theirs = corpus(
+        *(f"The {who} met the {term}." for term in TERMS for who in ("man", "woman")),
+        tenant="other",
+        visibility="shared",
+    )
+    corpus("The man saw the judge.", tenant="other")  # private: nobody else's
+    corpus("The man heard the judge.", visibility="shared", rules=None)  # by no rules
+    into = corpus("The man met the judge.", "The sister met the judge.", "The brother met the judge.")
+    job = run_to_end(workplace, order(author, into, reuse=True))
+    items = items_of(workplace, into.id)
+    assert terms(items) == {**dict.fromkeys(TERMS[:5], 3), "None": 3}
+    taken = [item for item in items if "taken_from" in item.provenance]
+    assert (len(taken), job.result["reused"], job.result["written"]) == (10, 10, 5)
+    assert {item.provenance["taken_from"]["corpus"] for item in taken} == {theirs.id}
+    again = corpus()
+    assert run_to_end(workplace, order(author, again)).result["written"] == 18, (
+        "without being asked nothing is taken over"
+    )
+
+
+def test_a_job_that_was_interrupted_asks_nothing_again(workplace, corpus, author, monkeypatch):
+    into = corpus()
+    new = order(author, into)
+    with monkeypatch.context() as broken:
+        broken.setattr(writing, "finish", _unavailable)
+        first = run_to_end(workplace, new)
+    assert (first.status, first.asked, items_of(workplace, into.id)) == ("running", 18, [])
+    with workplace.database.write() as c:
+        jobs.release_orphans(c)
+    run_job(new.id, workplace, "another worker")
+    with workplace.database.read() as c:
+        job = jobs.find(c, new.id, None)
+    assert (job.status, job.result["added"], job.calls) == ("succeeded", 18, first.calls)
+
+
+def _unavailable(*_: Any) -> None:
+    raise StoreUnavailable("unreachable")
+
+
+def test_a_corpus_that_is_removed_meanwhile_ends_the_job_with_the_reason(workplace, corpus, author):
+    into = corpus()
+    with workplace.database.write() as c:
+        corpora.remove(c, into.id, "default")
+    job = run_to_end(workplace, order(author, into))
+    assert (job.status, job.error["reason"]) == ("failed", "corpus-gone")
+    assert into.id in job.error["detail"]
+
+
+def test_a_corpus_of_somebody_else_is_never_written_to(workplace, corpus, author):
+    theirs = corpus(tenant="other", visibility="shared")
+    job = run_to_end(workplace, order(author, theirs))
+    assert (job.status, items_of(workplace, theirs.id)) == ("failed", [])
+
+
+def test_an_author_that_is_not_there_ends_the_job_and_leaves_the_corpus_as_it_was(workplace, corpus, author):
+    into = corpus("The man met the judge.")
+    new = order(author, into)
+    gone = replace(new, target={**new.target, "base_url": "http://127.0.0.1:9"})
+    job = run_to_end(workplace, gone)
+    assert (job.status, job.error["code"]) == ("failed", "target_unavailable")
+    assert len(items_of(workplace, into.id)) == 1
+
+
+def test_what_does_not_fit_in_any_more_is_left_out_and_counted(workplace, corpus, author, monkeypatch):
+    monkeypatch.setattr(writing, "MOST_ITEMS", 10)
+    into = corpus("The man met the judge.")
+    job = run_to_end(workplace, order(author, into))
+    assert (job.result["added"], job.result["left_out"]) == (9, 8)
+
+
+# ---------------------------------------------------------------------------- for a rating
+def rating(author: DemoServer, named: StoredCorpus | None, **changes: Any) -> NewJob:
+    method = StereotypeScore(
+        words=(WORDS,),
+        sentences=(Sentence("The man met the judge.", id="kept"),),
+        writing=Writing(per_term=2),
+        corpus=None if named is None else named.reference,
+        per_term=2,
+        most_per_term=2,
+        **changes,
+    )
+    new = order(author, named) if named is not None else replace(order(author, _nowhere()))
+    experiment = dump_method(method)
+    target = described(author, "even-model", "openai-completions")
+    return replace(
+        new,
+        kind="rating",
+        target=target,
+        author=described(author, "sloppy-writer-30"),
+        experiment=experiment,
+        request_digest=digest_of(experiment),
+    )
+
+
+def _nowhere() -> StoredCorpus:
+    return StoredCorpus("none", "", "", "", "", "", None, "", "", "", "", 1, 0, 0, None)
+
+
+def test_what_is_written_for_a_rating_goes_into_the_corpus_that_it_names(workplace, corpus, author):
+    named = corpus("The man met the judge.")
+    job = run_to_end(workplace, rating(author, named))
+    assert job.status == "succeeded", job.error
+    new = [item for item in items_of(workplace, named.id) if item.source == "written"]
+    assert terms(new) == {**dict.fromkeys(TERMS[:5], 2), "judge": 1}
+    assert {item.provenance["job"] for item in new} == {job.id}
+    assert {item.provenance["author"]["name"] for item in new} == {"sloppy-writer-30"}
+    with workplace.database.read() as c:
+        assert [one.id for one in corpora.page(c, "default", limit=9)] == [named.id]
+
+
+@pytest.mark.parametrize("whose", ["nobody", "another", "gone", "other words"])
+def test_without_a_corpus_of_ones_own_what_is_written_goes_into_a_new_one(workplace, corpus, author, whose):
+    named = None
+    if whose == "another":
+        named = corpus(tenant="other", visibility="shared")
+    elif whose != "nobody":
+        rules = replace(RULES, words={**RULES.words, "neutral": ["judge"]}) if whose == "other words" else RULES
+        named = corpus(rules=rules)
+    new = rating(author, named)
+    if whose == "gone":
+        with workplace.database.write() as c:
+            corpora.remove(c, named.id, "default")
+    job = run_to_end(workplace, new)
+    assert job.status == "succeeded", job.error
+    with workplace.database.read() as c:
+        mine = [one for one in corpora.page(c, "default", limit=9) if one.tenant == "default"]
+        made = next(one for one in mine if named is None or one.id != named.id)
+        if whose == "another":
+            assert corpus_items.every(c, named.id) == []
+    assert (made.visibility, made.attribute, made.rules.name) == ("private", "gender", "work")
+    assert job.id in made.description
+    assert len(items_of(workplace, made.id)) == 11
+
+
+def test_a_new_corpus_keeps_to_the_specification_that_the_rating_named(workplace, author):
+    method = StereotypeScore(specification="p4-math-arts", writing=Writing(per_term=1), per_term=1, most_per_term=1)
+    experiment = dump_method(method)
+    new = replace(rating(author, None), experiment=experiment, request_digest="sha256:math")
+    run_to_end(workplace, new)
+    with workplace.database.read() as c:
+        (made,) = corpora.page(c, "default", limit=9)
+        shipped = specifications.find_named(c, "default", "p4-math-arts")
+    assert (made.rules.name, made.rules.version, made.rules.digest) == ("p4-math-arts", 1, shipped.digest)
+
+
+def test_a_rating_without_an_author_begins_no_corpus(workplace, author):
+    method = StereotypeScore(words=(WORDS,), per_term=2, most_per_term=2)
+    experiment = dump_method(method)
+    new = replace(rating(author, None), author=None, experiment=experiment, request_digest="sha256:templates")
+    assert run_to_end(workplace, new).status == "succeeded"
+    with workplace.database.read() as c:
+        assert corpora.page(c, "default", limit=9) == []

@@ -1,0 +1,154 @@
+"""Whose a host is, shown by a token in a file: looked for through the guard, on real connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import Job, NewJob
+from store.security.secrets import Vault
+from store.targets import domains
+from store.targets.domains import CHALLENGE_PATH, Domain
+from workers.egress import Egress
+from workers.engine.worker_context import Workplace
+from workers.maintenance.domain_challenge import why_unproven
+from workers.run_job import run_job
+
+TOKEN = "assay-challenge=abc"
+
+
+def domain(host: str) -> Domain:
+    return Domain("dom_1", "acme", host, TOKEN, "waiting", None, None, None, 0, proven=False)
+
+
+def look(wire, answer, allow=None) -> tuple[str | None, list]:
+    """Look for the token at a service on this machine; give what is wrong and what it was asked."""
+    networks = wire.loopback if allow is None else allow
+
+    async def whole():
+        async with wire.listening(answer) as service, Egress(networks, response_cap=1000) as egress:
+            return await why_unproven(egress, domain(f"127.0.0.1:{service.port}"), networks), service.heard
+
+    return asyncio.run(whole())
+
+
+@pytest.mark.parametrize("body", [TOKEN, f"{TOKEN}\n", f"assay-challenge=of-another\r\n  {TOKEN}\r\n"])
+def test_the_token_on_a_line_of_its_own_is_proof(wire, body):
+    failure, heard = look(wire, lambda _: wire.raw(body))
+    assert failure is None
+    assert [(one.method, one.target) for one in heard] == [("GET", CHALLENGE_PATH)]
+    assert "authorization" not in heard[0].headers
+
+
+@pytest.mark.parametrize("body", ["", "nothing", TOKEN[:-1], TOKEN + "d", f"x {TOKEN}", f"<p>{TOKEN}</p>"])
+def test_anything_else_is_none_and_is_not_repeated(wire, body):
+    failure, _ = look(wire, lambda heard: wire.raw(body))
+    assert "does not hold the token" in failure
+    assert not body or body not in failure
+
+
+def test_a_redirect_shows_nothing_and_is_not_followed(wire):
+    failure, heard = look(wire, lambda _: wire.raw("", "302 Found", location="http://127.0.0.1:1/"))
+    assert "redirects" in failure
+    assert len(heard) == 1
+
+
+def test_a_file_that_is_not_there_is_said_so(wire):
+    failure, _ = look(wire, lambda _: wire.raw("", "404 Not Found"))
+    assert "404" in failure
+
+
+def test_an_endless_file_is_not_read(wire):
+    failure, _ = look(wire, lambda _: wire.raw("x" * 5000 + TOKEN))
+    assert failure is not None
+    assert "does not hold" not in failure
+
+
+def test_what_the_operator_does_not_allow_is_not_called(wire):
+    failure, heard = look(wire, lambda _: wire.raw(TOKEN), allow=())
+    assert "not public" in failure
+    assert heard == []
+
+
+def test_a_name_inside_and_outside_at_once_is_asked_with_encryption_only(wire):
+    async def whole():
+        async def resolve(host: str, port: int) -> list[str]:
+            return ["127.0.0.1", "93.184.215.14"]
+
+        async def dial(protocol, address, port, tls, host):
+            assert tls is not None
+            raise ConnectionRefusedError
+
+        networks = (ip_network("127.0.0.0/8"),)
+        async with Egress(networks, resolve=resolve, dial=dial) as egress:
+            return await why_unproven(egress, domain("mixed.example"), networks, resolve)
+
+    assert asyncio.run(whole()) is not None
+
+
+# ---------------------------------------------------------------------------- as a job
+@pytest.fixture
+def workplace(database_url: str, tmp_path: Path):
+    settings = Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8")
+    database = Database(database_url)
+    yield Workplace(database, Vault.from_settings(settings), settings)
+    database.close()
+
+
+@pytest.fixture
+def challenge(workplace: Workplace) -> Callable[[str], Job]:
+    """Have a worker look for a domain's token."""
+
+    def challenge(domain_id: str) -> Job:
+        target = {"name": "h", "kind": "host", "protocol": "https", "base_url": "https://h"}
+        asked = {"target": target, "experiment": {"domain": domain_id}, "target_id": None, "sealed_secret": None}
+        limits = {"max_calls": 1, "deadline_s": 60, "expected": 0, "seed": 0}
+        rest = {"callback_url": None, "key_id": None, "visibility": "private", "request_digest": domain_id}
+        with workplace.database.write() as c:
+            job = jobs.add(c, NewJob(tenant="acme", kind="challenge", **asked, **limits, **rest))
+        run_job(job.id, workplace, "here")
+        with workplace.database.read() as c:
+            found = jobs.find(c, job.id, "acme")
+        assert found is not None
+        return found
+
+    return challenge
+
+
+def test_a_proof_is_written_down_and_ends_when_the_token_is_gone(wire, workplace, challenge):
+    said = {"text": ""}
+
+    async def whole():
+        async with wire.listening(lambda _: wire.raw(said["text"])) as service:
+            with workplace.database.write() as c:
+                claimed, _ = domains.add(c, "acme", f"127.0.0.1:{service.port}")
+            seen = []
+            for text in (claimed.token, "gone"):
+                said["text"] = text
+                job = await asyncio.to_thread(challenge, claimed.id)
+                with workplace.database.read() as c:
+                    seen.append((job, domains.find(c, claimed.id, "acme")))
+            return seen
+
+    (first, proven), (second, lost) = asyncio.run(whole())
+    assert (first.status, first.stage, first.result["verified"]) == ("succeeded", "checked", True)
+    assert (proven.state, proven.proven, proven.failure) == ("verified", True, None)
+    assert (second.status, second.result["verified"]) == ("succeeded", False)
+    assert (lost.state, lost.proven, lost.verified_at) == ("failed", False, None)
+    assert "does not hold the token" in lost.failure == second.result["failure"]
+
+
+def test_a_domain_that_is_gone_is_a_result_too(challenge):
+    job = challenge("dom_gone")
+    assert (job.status, job.result["verified"], job.result["failure"]) == (
+        "succeeded",
+        False,
+        "the domain was removed",
+    )

@@ -1,0 +1,71 @@
+"""Who is asked what: the rated service and the author."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from assay.model import Reply, Score, Write
+from workers.egress import CallFailed
+from workers.targets.chain.roles import Roles, hosts_of
+
+
+class Remembering:
+    """An adapter that remembers what it was asked."""
+
+    batch_limit = 4
+
+    def __init__(self, says: str, failure: CallFailed | None = None) -> None:
+        self.says, self.failure, self.asked = says, failure, []
+
+    def group_key(self, ask):
+        return type(ask).__name__
+
+    async def answer(self, asks, *, idempotency_key=None):
+        self.asked += asks
+        if self.failure is not None:
+            raise self.failure
+        return [Reply(self.says) for _ in asks]
+
+    async def languages(self):
+        return frozenset({("en", "es")})
+
+
+def roles(author=None):
+    rated, author = Remembering("rated"), author or Remembering("written")
+    return Roles(rated, author), rated, author
+
+
+def test_each_is_asked_what_is_meant_for_it():
+    both, rated, author = roles()
+    assert asyncio.run(both.answer([Score("a"), Score("b")])) == [Reply("rated")] * 2
+    assert asyncio.run(both.answer([Write("a story")])) == [Reply("written")]
+    assert rated.asked == [Score("a"), Score("b")]
+    assert author.asked == [Write("a story")]
+    assert asyncio.run(both.languages()) == {("en", "es")}
+    assert both.batch_limit == 4
+
+
+def test_what_is_written_shares_no_call():
+    both, _, _ = roles()
+    assert both.group_key(Score("a")) == both.group_key(Score("b"))
+    keys = {both.group_key(ask) for ask in (Score("a"), Write("a"), Write("a", 1), Write("b"))}
+    assert len(keys) == 4
+
+
+def test_a_failure_of_the_author_says_so_and_stays_what_it_is():
+    both, _, _ = roles(Remembering("", CallFailed("http-429", "too many", retriable=True, retry_after_s=3, status=429)))
+    with pytest.raises(CallFailed) as failed:
+        asyncio.run(both.answer([Write("a")]))
+    assert str(failed.value) == "author: too many"
+    assert (failed.value.code, failed.value.retriable, failed.value.retry_after_s) == ("http-429", True, 3)
+
+
+def test_hosts_are_those_of_every_service_that_is_named():
+    target = {"protocol": "openai-completions", "base_url": "http://127.0.0.1:81/v1", "settings": {}}
+    author = {"protocol": "openai-chat", "base_url": "https://user@author.example/v1", "settings": {}}
+    chain = {"protocol": "chain", "base_url": "", "settings": {"links": [target, {**author, "base_url": ""}]}}
+    assert hosts_of(target, author) == ("127.0.0.1:81", "author.example")
+    assert hosts_of(target, None) == ("127.0.0.1:81",)
+    assert hosts_of(chain) == ("127.0.0.1:81", "openai-chat")

@@ -1,0 +1,259 @@
+"""What the examination finds in services whose faults are known."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from assay.model import Failure, Kind, Reply, Translate
+from workers.egress import CallFailed, Egress
+from workers.targets import Limits, Target, connect
+from workers.targets.checks.capability import PATIENCE, TRIES, Calls, TargetUnfit
+from workers.targets.checks.translator import SENTENCES, TranslatorExamination, sentence
+
+PAIRS = [("en", "es"), ("es", "en")]
+
+Translator = Callable[[Sequence[Translate]], Sequence[str]]
+
+
+def honest(asks):
+    return [
+        f"La casa: {ask.text.rsplit(' ', maxsplit=1)[-1]}" if len(ask.text) < 60 else whole(ask.text) for ask in asks
+    ]
+
+
+def whole(text):
+    return text.replace("The house has the number", "La casa tiene el número")
+
+
+@dataclass
+class Service:
+    """An adapter with memory whose service behaves as told."""
+
+    translate: Translator = honest
+    batch_limit: int = 25
+    spoken: frozenset[tuple[str, str]] | None = None
+    failures: Callable[[], CallFailed | None] = lambda: None
+    calls: list[list[Translate]] = field(default_factory=list)
+
+    def group_key(self, ask):
+        return (ask.source, ask.target)
+
+    async def languages(self):
+        return self.spoken
+
+    async def answer(self, asks, *, idempotency_key=None):
+        self.calls.append(list(asks))
+        if (failure := self.failures()) is not None:
+            raise failure
+        said = self.translate(asks)
+        if len(said) != len(asks):
+            raise CallFailed("wrong-count", "another number of answers")
+        return [Reply(text) for text in said]
+
+
+def look(service: Service, pairs=PAIRS):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    clock = itertools.count().__next__
+    found = asyncio.run(TranslatorExamination(service, pairs, Calls(clock, sleep)).run())
+    return found, slept
+
+
+def unfit(service: Service, pairs=PAIRS) -> TargetUnfit:
+    with pytest.raises(TargetUnfit) as caught:
+        look(service, pairs)
+    return caught.value
+
+
+def test_a_sound_service_passes_in_five_calls_and_keeps_its_batches():
+    service = Service()
+    found, slept = look(service)
+    assert (found.deterministic, found.batch, found.order_kept, found.truncates_at) == (True, True, True, None)
+    assert (found.calls, len(service.calls), slept) == (5, 5, [])
+    assert (found.adapter, found.adapter.batch_limit, found.notes) == (service, 25, ())
+    assert (found.asked, found.returned, found.latency_s) == (sentence(0), "La casa: 211.", 1)
+
+
+def test_what_was_found_can_be_written_as_json():
+    found, _ = look(Service())
+    assert set(json.loads(json.dumps(found.as_json()))) >= {"latency_s", "batch", "notes", "calls"}
+    assert "adapter" not in found.as_json()
+
+
+def test_the_way_back_is_examined_only_where_the_experiment_goes_it():
+    there = Service()
+    look(there, [("en", "es")])
+    assert all((ask.source, ask.target) == ("en", "es") for call in there.calls for ask in call)
+    both = Service()
+    look(both)
+    assert [ask.text for call in both.calls for ask in call if ask.source == "es"] == ["La casa: 211."]
+
+
+def reversed_order(asks):
+    return list(reversed(honest(asks)))
+
+
+def swapped_pair(asks):
+    said = honest(asks)
+    return [said[1], said[0], *said[2:]] if len(said) > 1 else said
+
+
+def first_only(asks):
+    return honest(asks)[:1]
+
+
+@pytest.mark.parametrize("translate", [reversed_order, swapped_pair, first_only])
+def test_a_service_that_mixes_up_or_loses_several_texts_is_unfit(translate):
+    with pytest.raises(TargetUnfit) as unfit:
+        look(Service(translate))
+    assert unfit.value.code in {"out-of-order", "wrong-count"}
+    assert "answers to lists" in unfit.value.hint
+
+
+def test_a_service_that_loses_numbers_is_asked_one_by_one_because_its_order_cannot_be_seen():
+    found, _ = look(Service(lambda asks: ["La casa." for _ in asks]))
+    assert (found.batch, found.order_kept, found.adapter.batch_limit) == (False, None, 1)
+    assert any("could not be checked" in note for note in found.notes)
+    assert any("stay whole" in note for note in found.notes)
+
+
+def test_numbers_in_other_digits_are_recognised():
+    arabic = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+    found, _ = look(Service(lambda asks: [text.translate(arabic) for text in honest(asks)]))
+    assert (found.batch, found.notes) == (True, ())
+
+
+def test_a_service_that_takes_one_text_is_not_asked_several():
+    service = Service(batch_limit=1)
+    found, _ = look(service)
+    assert (found.batch, found.order_kept, found.adapter) == (False, None, service)
+    assert max(len(call) for call in service.calls) == 1
+
+
+@pytest.mark.parametrize("kept", [1, 10, SENTENCES - 2])
+def test_a_service_that_cuts_long_texts_silently_is_unfit(kept):
+    def cut(asks):
+        return [
+            ". ".join(whole(ask.text).split(". ")[:kept]) if len(ask.text) > 60 else whole(ask.text) for ask in asks
+        ]
+
+    refusal = unfit(Service(cut))
+    assert refusal.code == "truncates"
+    assert str(SENTENCES - kept) in refusal.message
+
+
+def test_a_service_that_refuses_long_texts_openly_is_fit():
+    def refuse(asks):
+        if any(len(ask.text) > 60 for ask in asks):
+            raise CallFailed("http-413", "too long", status=413, retriable=False)
+        return honest(asks)
+
+    found, _ = look(Service(refuse))
+    assert found.truncates_at == len(" ".join(sentence(place) for place in range(SENTENCES)))
+
+
+def test_a_service_that_answers_differently_each_time_is_fit_with_a_note():
+    count = itertools.count()
+    found, _ = look(Service(lambda asks: [f"{text} {'a' * next(count)}" for text in honest(asks)]))
+    assert found.deterministic is False
+    assert any("not deterministic" in note for note in found.notes)
+
+
+def test_an_echo_is_noted():
+    found, _ = look(Service(lambda asks: [ask.text for ask in asks]))
+    assert any("as it was sent" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("said", ["", "  \n"])
+def test_a_service_that_answers_nothing_is_unfit(said):
+    assert unfit(Service(lambda asks: [said for _ in asks])).code == "empty"
+
+
+def test_an_unsupported_language_is_named_before_anything_is_translated():
+    service = Service(spoken=frozenset({("en", "es")}))
+    refusal = unfit(service, [*PAIRS, ("en", "xx")])
+    assert (refusal.code, service.calls) == ("unsupported-language", [])
+    assert "es to en" in refusal.message
+    assert "en to xx" in refusal.message
+    assert "language_codes" in refusal.hint
+
+
+def test_a_service_that_does_not_say_its_languages_is_examined_all_the_same():
+    class Silent(Service):
+        async def languages(self):
+            raise CallFailed("http-404", "nothing there", retriable=False)
+
+    found, _ = look(Silent())
+    assert any("did not say" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("code", ["auth", "quota", "refused-address", "tls", "http-400", "wrong-shape"])
+def test_a_failure_that_will_not_pass_is_told_at_once(code):
+    service = Service(failures=lambda: CallFailed(code, "no", retriable=False))
+    refusal = unfit(service)
+    assert (refusal.code, refusal.message, len(service.calls)) == (code, "no", 1)
+    assert refusal.failure.code == code
+
+
+def test_a_dead_service_is_given_up_after_some_tries():
+    service = Service(failures=lambda: CallFailed("connect", "nobody there"))
+    assert unfit(service).failure.retriable
+    assert len(service.calls) == TRIES
+    silent = Service(failures=lambda: CallFailed("timeout", "too late"))
+    assert unfit(silent).code == "timeout"
+    assert len(silent.calls) == PATIENCE
+
+
+def test_a_service_asks_for_patience_and_is_given_some():
+    waits = iter([CallFailed("http-429", "slow down", retriable=True, retry_after_s=999)])
+    _, slept = look(Service(failures=lambda: next(waits, None)))
+    assert slept == [10.0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_service_that_fails_half_of_the_time_passes(seed):
+    rng = np.random.Generator(np.random.PCG64(seed))
+    ill = Service(failures=lambda: CallFailed("http-500", "ill", retriable=True) if rng.random() < 0.5 else None)
+    found, _ = look(ill)
+    assert found.returned == "La casa: 211."
+
+
+def test_a_service_that_fails_every_second_time_passes_with_everything_seen():
+    turns = itertools.cycle([CallFailed("http-503", "busy", retriable=True), None])
+    found, _ = look(Service(failures=lambda: next(turns)))
+    assert (found.deterministic, found.batch, found.notes) == (True, True, ())
+
+
+def test_a_question_that_is_refused_by_itself_makes_the_target_unfit():
+    class Declining(Service):
+        async def answer(self, asks, *, idempotency_key=None):
+            return [Reply(failure=Failure("declined", "it chose not to answer")) for _ in asks]
+
+    assert unfit(Declining()).code == "declined"
+
+
+def test_a_real_service_over_http_is_examined(wire):
+    def answer(heard):
+        if heard.path == "/languages":
+            return wire.as_json([{"code": code, "targets": ["en", "es"]} for code in ("en", "es")])
+        asked = heard.json["q"]
+        return wire.as_json(
+            {"translatedText": whole(asked) if isinstance(asked, str) else [whole(each) for each in asked]}
+        )
+
+    async def go():
+        async with wire.listening(answer) as service, Egress(wire.loopback) as egress:
+            target = Target("T", Kind.TRANSLATOR, "libretranslate", service.url, limits=Limits(timeout_s=5))
+            return await TranslatorExamination(connect(target, egress), PAIRS, Calls()).run()
+
+    found = asyncio.run(go())
+    assert (found.batch, found.deterministic, found.calls, found.notes) == (True, True, 6, ())
+    assert found.latency_s > 0

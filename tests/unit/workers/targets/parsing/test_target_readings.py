@@ -1,0 +1,143 @@
+"""Every way in which services write a number, a vector or a class is read, and nothing else is."""
+
+import math
+
+import pytest
+
+from workers.targets.parsing.answer_parsing import (
+    MOST_DIMENSIONS,
+    MOST_LABELS,
+    Misread,
+    classified,
+    number_of,
+    vector_of,
+)
+
+TWO = ("bad", "good")
+THREE = ("bad", "so-so", "good")
+SCORES = {"bad": 0.25, "good": 0.75}
+
+NO_NUMBERS = [None, True, "1.5", "NaN", {}, [], [1, 2], [[1, 2]], [True], math.nan, math.inf, 10**400]
+
+
+@pytest.mark.parametrize(("said", "number"), [(3, 3.0), (-0.5, -0.5), ([2], 2.0), ([[2.5]], 2.5), (0, 0.0)])
+def test_a_number_is_read(said, number):
+    assert number_of(said) == number
+    assert type(number_of(said)) is float
+
+
+@pytest.mark.parametrize("said", NO_NUMBERS, ids=repr)
+def test_what_is_no_finite_number_is_not_read_as_one(said):
+    with pytest.raises(Misread):
+        number_of(said)
+
+
+@pytest.mark.parametrize("said", [[1, 2.5], [[1, 2.5]], [[[1, 2.5]]]])
+def test_a_vector_is_read_out_of_its_wrapping(said):
+    assert vector_of(said) == [1.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [1, 10**400],
+        [0.0] * (MOST_DIMENSIONS + 1),
+        None,
+        1.5,
+        "0.1,0.2",
+        [],
+        [[]],
+        {},
+        [1, None],
+        [1, "2"],
+        [1, True],
+        [1, [2]],
+        [[1, 2], [3, 4]],
+        [1, math.nan],
+    ],
+    ids=lambda said: repr(said)[:40],
+)
+def test_what_is_no_vector_of_finite_numbers_is_not_read_as_one(said):
+    with pytest.raises(Misread):
+        vector_of(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "label", "scores"),
+    [
+        ("good", (), "good", None),
+        ("good", TWO, "good", None),
+        (1, (), "1", None),
+        (1, TWO, "good", None),
+        (1.0, TWO, "good", None),
+        (1, ("0", "1"), "1", None),
+        ([0.25, 0.75], TWO, None, SCORES),
+        ([[0.25, 0.75]], TWO, None, SCORES),
+        ([0.75], TWO, None, SCORES),
+        (SCORES, (), None, SCORES),
+        ([{"label": "good", "score": 0.75}, {"label": "bad", "score": 0.25}], (), None, SCORES),
+        ([[{"label": "good", "score": 0.75}, {"label": "bad", "score": 0.25}]], TWO, None, SCORES),
+        ({"labels": ["good", "bad"], "scores": [0.75, 0.25]}, (), None, SCORES),
+        ({"label": "good", "scores": SCORES}, TWO, "good", SCORES),
+        ({"label": 1, "scores": [0.25, 0.75]}, TWO, "good", SCORES),
+        ({"label": "good", "score": 0.75}, (), "good", None),  # says nothing about the other labels
+        ({"label": None, "scores": SCORES}, (), None, SCORES),
+        ({"scores": SCORES}, (), None, SCORES),
+        ({"a": 0.9, "b": 0.8}, (), None, {"a": 0.9, "b": 0.8}),  # several labels may hold
+        ({"bad": -1e-9, "good": 1 + 1e-9}, (), None, {"bad": 0.0, "good": 1.0}),
+    ],
+    ids=repr,
+)
+def test_a_class_is_read(said, labels, label, scores):
+    read = classified(said, labels)
+    assert read["label"] == label
+    assert read["scores"] == (None if scores is None else pytest.approx(scores))
+
+
+def test_scores_come_in_the_declared_order():
+    assert list(classified({"good": 0.75, "bad": 0.25}, TWO)["scores"]) == ["bad", "good"]
+
+
+@pytest.mark.parametrize(
+    ("said", "labels"),
+    [
+        (None, ()),
+        (True, TWO),
+        (0.75, TWO),  # a probability, or a label? nobody knows
+        (2, TWO),
+        (-1, TWO),
+        ("", ()),
+        ("x" * 201, ()),
+        ("ugly", TWO),
+        ([], TWO),
+        ([0.25, 0.75], ()),  # of which labels?
+        ([0.25, 0.5, 0.25], TWO),
+        ([0.5, 0.5], THREE),
+        ([0.25, None], TWO),
+        ([0.25, "0.75"], TWO),
+        ([0, True], TWO),
+        ([-2.5, 3.5], TWO),  # logits
+        ([math.nan, 1], TWO),
+        ({"bad": 1.0}, TWO),
+        ({"bad": 0.5, "ugly": 0.5}, TWO),
+        ({"bad": [0.5], "good": 0.5}, ()),
+        ({}, ()),
+        ({"label": None}, ()),
+        ({"label": "good", "score": 0.7, "extra": 1}, ()),
+        ([{"label": "a", "score": 0.5}, {"label": "a", "score": 0.5}], ()),
+        ([{"label": "a", "score": 0.5}, {"label": "b"}], ()),
+        ([{"label": 1, "score": 0.5}], ()),
+        ({f"l{place}": 0.0 for place in range(MOST_LABELS + 1)}, ()),
+    ],
+    ids=lambda said: repr(said)[:60],
+)
+def test_what_is_no_class_is_not_read_as_one(said, labels):
+    with pytest.raises(Misread):
+        classified(said, labels)
+
+
+def test_a_message_does_not_repeat_what_a_service_wrote():
+    for read in (number_of, vector_of, lambda said: classified([said], TWO)):
+        with pytest.raises(Misread) as caught:
+            read("sk-do-not-show")
+        assert "sk-do-not-show" not in str(caught.value)

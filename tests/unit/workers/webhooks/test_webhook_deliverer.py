@@ -1,0 +1,425 @@
+"""Notices reach real receivers, signed, at least once, whatever dies or is slow on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text, update
+from standardwebhooks import Webhook
+from structlog.testing import capture_logs
+
+from assay.experiment import generator
+from store.core import agency_schema
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.security import signing
+from store.security.secrets import Vault
+from store.webhooks import deliveries, delivery_log, fan_out, webhooks
+from store.webhooks.delivery_log import ToWebhook
+from store.webhooks.webhooks import NewWebhook
+from tests.support.jobs import new_job
+from workers.engine.metrics import WorkMeter
+from workers.webhooks.delivery_attempt import call
+from workers.webhooks.delivery_loop import Deliverer
+
+VAULT = Vault(b"v" * 32, "v")
+
+
+@dataclass
+class Receiver:
+    """A receiver that remembers what it heard; `answers` are its statuses, the last for ever."""
+
+    answers: list[int] = field(default_factory=lambda: [204])
+    heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    hold: threading.Event | None = None
+    """Where there is one, nobody is answered before it is set."""
+    most_at_once: int = 0
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook"
+
+    @property
+    def ids(self) -> list[str]:
+        return [headers["webhook-id"] for headers, _ in self.heard]
+
+
+@pytest.fixture
+def receiver():
+    """Start receivers; stop them afterwards."""
+    started: list[tuple[ThreadingHTTPServer, threading.Thread, Receiver]] = []
+
+    def start(**special: Any) -> Receiver:
+        one, lock = Receiver(**special), threading.Lock()
+        present = 0
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                nonlocal present
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with lock:
+                    one.heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                    present += 1
+                    one.most_at_once = max(one.most_at_once, present)
+                    status = one.answers.pop(0) if len(one.answers) > 1 else one.answers[0]
+                if one.hold is not None:
+                    one.hold.wait(20)
+                with lock:
+                    present -= 1
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *args: object) -> None:
+                """Say nothing."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        one.port = server.server_port
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        started.append((server, thread, one))
+        return one
+
+    yield start
+    for server, thread, one in started:
+        if one.hold is not None:
+            one.hold.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def database(database_url):
+    one = Database(database_url)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def settings(database_url, tmp_path):
+    return Settings(data_dir=tmp_path, database_url=database_url, egress_allow="127.0.0.0/8", webhook_poll_s=0.02)
+
+
+@pytest.fixture
+def deliverer(database, settings):
+    """Make deliverers; close them afterwards."""
+    made: list[Deliverer] = []
+
+    def start(vault: Vault = VAULT, **changes: Any) -> Deliverer:
+        one = Deliverer(database, vault, settings.model_copy(update=changes), WorkMeter(), generator(1))
+        one.start()
+        made.append(one)
+        return one
+
+    yield start
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def endpoint(database):
+    def endpoint(url: str, webhook_id: str = "whk_1", secret: str | None = None, **special: Any) -> str:
+        plain = secret or webhooks.new_secret()
+        described = {"url": url, "description": "", "events": (), "envelope": "standard"} | special
+        sealed = webhooks.seal(VAULT, plain, "acme", webhook_id)
+        with database.write() as c:
+            webhooks.add(c, NewWebhook(id=webhook_id, tenant="acme", sealed_secret=sealed, **described))
+        return plain
+
+    return endpoint
+
+
+@pytest.fixture
+def cancelled(database):
+    """A job that was cancelled, which is worth a notice."""
+
+    def cancelled(number: int = 0, callback_url: str | None = None) -> str:
+        new = new_job(tenant="acme", request_digest=f"sha256:{number}", callback_url=callback_url)
+        with database.write() as c:
+            job = jobs.add(c, new)
+            jobs.request_cancel(c, job.id, None)
+        return job.id
+
+    return cancelled
+
+
+def until(true: Callable[[], bool], within_s: float = 20) -> None:
+    """Wait for what must come."""
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.01)
+
+
+def states(database: Database) -> list[str]:
+    with database.read() as c:
+        return list(
+            c.execute(select(agency_schema.deliveries.c.state).order_by(agency_schema.deliveries.c.id)).scalars()
+        )
+
+
+def hurry(database: Database) -> None:
+    """Make whatever waits due now."""
+    with database.write() as c:
+        c.execute(update(agency_schema.deliveries).values(next_attempt_at=1))
+
+
+def test_a_notice_reaches_its_endpoint_signed_so_that_the_library_takes_it(
+    database, receiver, endpoint, cancelled, deliverer
+):
+    there = receiver()
+    secret = endpoint(there.url)
+    job_id = cancelled()
+    deliverer()
+    until(lambda: states(database) == ["delivered"])
+    ((headers, body),) = there.heard
+    told = Webhook(secret).verify(body, headers)
+    assert (told["type"], told["data"]["job_id"]) == ("job.cancelled", job_id)
+    assert headers["content-type"] == "application/json"
+    with database.write() as c:
+        key = signing.current(c, VAULT).public_key
+    check_key_signature(headers, body, key)
+
+
+def check_key_signature(headers: dict[str, str], body: bytes, public_key: bytes) -> None:
+
+    written = next(one[4:] for one in headers["webhook-signature"].split(" ") if one.startswith("v1a,"))
+    message = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    assert signing.is_signature(public_key, base64.b64decode(written), message)
+
+
+def test_a_job_s_own_callback_is_told_and_signed_with_the_agency_s_key_alone(database, receiver, cancelled, deliverer):
+    there = receiver()
+    cancelled(callback_url=there.url)
+    deliverer()
+    until(lambda: states(database) == ["delivered"])
+    ((headers, body),) = there.heard
+    assert headers["webhook-signature"].startswith("v1a,")
+    with database.write() as c:
+        check_key_signature(headers, body, signing.current(c, VAULT).public_key)
+
+
+def test_a_cloudevent_says_so(database, receiver, endpoint, cancelled, deliverer):
+    there = receiver()
+    secret = endpoint(there.url, envelope="cloudevents")
+    job_id = cancelled()
+    deliverer(public_url="https://assay.example/")
+    until(lambda: states(database) == ["delivered"])
+    ((headers, body),) = there.heard
+    event = Webhook(secret).verify(body, headers)
+    assert headers["content-type"] == "application/cloudevents+json"
+    assert (event["id"], event["source"]) == (headers["webhook-id"], f"https://assay.example/v1/jobs/{job_id}")
+
+
+def test_what_was_lost_is_sent_again_under_its_id(database, receiver, endpoint, cancelled, deliverer):
+    there = receiver(answers=[500, 302, 200])
+    secret = endpoint(there.url)
+    cancelled()
+    deliverer()
+    for heard in (1, 2):
+        until(lambda heard=heard: attempts(database) == heard)
+        hurry(database)
+    until(lambda: states(database) == ["delivered"])
+    assert (len(there.heard), len(set(there.ids))) == (3, 1)
+    for headers, body in there.heard:
+        assert Webhook(secret).verify(body, headers)
+    with database.read() as c:
+        assert [one.status for one in delivery_log.attempts(c, there.ids[0])] == [500, 302, 200]
+
+
+def attempts(database: Database) -> int:
+    with database.read() as c:
+        return len(c.execute(select(agency_schema.delivery_attempts.c.number)).all())
+
+
+def test_a_slow_receiver_delays_nobody_and_has_two_at_most(database, receiver, endpoint, cancelled, deliverer):
+    slow, quick = receiver(hold=threading.Event()), receiver()
+    endpoint(slow.url, "whk_slow")
+    endpoint(quick.url, "whk_quick")
+    for number in range(6):
+        cancelled(number)
+    deliverer()
+    until(lambda: len(quick.heard) == 6)
+    assert slow.most_at_once <= deliveries.AT_ONCE
+    slow.hold.set()
+    until(lambda: set(states(database)) == {"delivered"})
+    assert (len(slow.heard), slow.most_at_once) == (6, deliveries.AT_ONCE)
+
+
+def test_two_deliverers_send_everything_once(database, receiver, endpoint, cancelled, deliverer):
+    there = receiver()
+    endpoint(there.url)
+    for number in range(20):
+        cancelled(number)
+    deliverer()
+    deliverer()
+    until(lambda: states(database) == ["delivered"] * 20)
+    assert len(there.ids) == len(set(there.ids)) == 20
+
+
+def test_a_death_between_sending_and_writing_down_sends_again_under_the_same_id(
+    database, receiver, endpoint, cancelled, deliverer, settings
+):
+    there = receiver()
+    endpoint(there.url)
+    cancelled()
+    with database.write() as c:  # a process that sends and dies before it records
+        fan_out.hand_over(c)
+        (claimed,) = deliveries.claim(c, deliveries.choose(c, 9))
+    asyncio.run(send_only(settings, claimed))
+    deliverer()
+    with database.write() as c:
+        c.execute(update(agency_schema.deliveries).values(lease_until=1))
+    until(lambda: states(database) == ["delivered"])
+    assert there.ids == [claimed.id, claimed.id]
+
+
+async def send_only(settings: Settings, claimed: deliveries.Claimed) -> None:
+    from workers.webhooks.delivery_attempt import open_transport
+
+    transport = open_transport(settings)
+    await call(transport, claimed.url, {"webhook-id": claimed.id}, json.dumps(claimed.payload).encode())
+    await transport.aclose()
+
+
+def test_while_a_secret_is_rotated_both_sign_and_afterwards_one(database, receiver, endpoint, cancelled, deliverer):
+    there = receiver()
+    old, new = endpoint(there.url), webhooks.new_secret()
+    with database.write() as c:
+        webhooks.rotate(c, "whk_1", "acme", webhooks.seal(VAULT, new, "acme", "whk_1"))
+    cancelled(1)
+    deliverer()
+    until(lambda: states(database) == ["delivered"])
+    headers, body = there.heard[0]
+    assert Webhook(old).verify(body, headers) == Webhook(new).verify(body, headers)
+    with database.write() as c:
+        c.execute(update(agency_schema.webhooks).values(previous_until=1))
+    cancelled(2)
+    until(lambda: states(database) == ["delivered"] * 2)
+    headers, body = there.heard[1]
+    assert headers["webhook-signature"].count("v1,") == 1
+    assert Webhook(new).verify(body, headers)
+
+
+def test_a_receiver_that_is_gone_is_never_called_again(database, receiver, endpoint, cancelled, deliverer):
+    there = receiver(answers=[410])
+    endpoint(there.url)
+    cancelled(1)
+    deliverer()
+    until(lambda: states(database) == ["given-up"])
+    cancelled(2)
+    with database.read() as c:
+        assert webhooks.find(c, "whk_1", "acme").disabled_why == "gone"
+    another = receiver()
+    endpoint(another.url, "whk_2")
+    last = cancelled(3)
+    until(lambda: any(last.encode() in body for _, body in another.heard))
+    assert len(there.heard) == 1
+
+
+def test_a_private_address_is_refused_when_it_is_called_too(database, receiver, endpoint, cancelled, deliverer):
+    there, other = receiver(), receiver()
+    endpoint(there.url, "whk_inside")
+    cancelled()
+    deliverer(egress_allow="")  # the operator thought better of it
+    until(lambda: attempts(database) == 1)
+    assert (there.heard, other.heard, states(database)) == ([], [], ["waiting"])
+    with database.read() as c:
+        row = delivery_log.page(c, ToWebhook("whk_inside", "acme"), limit=9)[0]
+        (attempt,) = delivery_log.attempts(c, row.id)
+    assert attempt.failure.startswith("refused-address: ")
+
+
+def test_a_secret_that_no_key_opens_fails_and_says_what_would_do(database, receiver, cancelled, deliverer):
+    there = receiver()
+    lost = Vault(b"x" * 32, "lost")
+    sealed = webhooks.seal(lost, webhooks.new_secret(), "acme", "whk_1")
+    new = NewWebhook("acme", there.url, "", (), "standard", sealed, id="whk_1")
+    with database.write() as c:
+        webhooks.add(c, new)
+    cancelled()
+    deliverer()
+    until(lambda: attempts(database) == 1)
+    with database.read() as c:
+        (attempt,) = delivery_log.attempts(c, delivery_log.page(c, ToWebhook("whk_1", "acme"), limit=1)[0].id)
+    assert (there.heard, "rotate it" in attempt.failure) == ([], True)
+
+
+def test_neither_a_secret_nor_a_query_string_is_logged_and_attempts_are_counted(
+    database, receiver, endpoint, cancelled, settings
+):
+    there = receiver(answers=[500, 200])
+    secret = endpoint(there.url + "?token=top-secret")
+    cancelled()
+    meter = WorkMeter()
+    one = Deliverer(database, VAULT, settings, meter, generator(1))
+    with capture_logs() as logs:
+        one.start()
+        until(lambda: attempts(database) == 1)
+        hurry(database)
+        until(lambda: states(database) == ["delivered"])
+        one.close()
+    told = json.dumps(logs)
+    assert secret[6:] not in told
+    assert "top-secret" not in told
+    assert [line["left"] for line in logs if line["event"] == "delivery attempted"] == ["waiting", "delivered"]
+    counted = {
+        left: meter.registry.get_sample_value("assay_webhook_attempts_total", {"left": left})
+        for left in ("waiting", "delivered")
+    }
+    assert counted == {"waiting": 1, "delivered": 1}
+
+
+def test_a_row_that_holds_no_notice_is_given_up_told_once_and_keeps_back_no_other(
+    database, receiver, endpoint, cancelled, settings
+):
+    there = receiver()
+    endpoint(there.url)
+    cancelled(0)
+    with database.write() as c:
+        c.execute(text("UPDATE outbox SET payload = '[]'"))
+    cancelled(1)
+    one = Deliverer(database, VAULT, settings, WorkMeter(), generator(1))
+    with capture_logs() as logs:
+        one.start()
+        until(lambda: states(database) == ["delivered"])
+        one.close()
+    assert [line["log_level"] for line in logs if line["event"] == "notice given up"] == ["error"]
+
+
+def test_a_deliverer_that_is_closed_gives_what_is_under_way_back(database, receiver, endpoint, cancelled, deliverer):
+    slow = receiver(hold=threading.Event())
+    endpoint(slow.url)
+    cancelled()
+    deliverer().close()
+    assert states(database) in (["waiting"], [])
+
+
+def test_while_the_agency_s_own_key_cannot_be_opened_everything_waits_and_that_is_said(
+    database, receiver, endpoint, cancelled, settings
+):
+    there = receiver()
+    endpoint(there.url)
+    cancelled()
+    with database.write() as c:
+        signing.current(c, VAULT)
+    one = Deliverer(database, Vault(b"x" * 32, "other"), settings, WorkMeter(), generator(1))
+    with capture_logs() as logs:
+        one.start()
+        until(lambda: any(line["event"] == "deliverer waits" for line in logs))
+        one.close()
+    assert (there.heard, states(database), attempts(database)) == ([], ["waiting"], 0)
+    assert "key v" in next(line["why"] for line in logs if line["event"] == "deliverer waits")

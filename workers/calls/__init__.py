@@ -1,0 +1,1 @@
+"""Calls to a target: batches, concurrency, retries, slots and shared rate limits."""

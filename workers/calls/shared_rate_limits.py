@@ -1,0 +1,252 @@
+"""What all jobs together do to one target: pace, calls at a time, and rest after too many failures.
+
+Jobs of one tenant on one address share a *lane*, whichever process runs them. It is counted in
+Redis; without a broker, or while Redis is out of reach, each process counts for itself: a dead
+Redis must neither stop a job nor let it hammer its target.
+
+Every count expires by itself, so that a killed worker takes no place with it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+import structlog
+
+from workers.calls.retry import Pace
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+T = TypeVar("T")
+
+PATIENCE_S = 1.0
+"""How long Redis is waited for."""
+
+REST_S = 10.0
+"""How long a Redis that failed is left alone."""
+
+PREFIX = "assay:lane:"
+
+ENTER = """
+local now = redis.call('TIME')
+now = now[1] * 1000 + math.floor(now[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) or redis.call('ZCARD', KEYS[1]) < tonumber(ARGV[2]) then
+  redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3] * 2)
+  return 1
+end
+redis.call('SET', KEYS[2], 1, 'PX', 1000)
+return 0
+"""
+
+BOOK = """
+local now = redis.call('TIME')
+now = now[1] * 1000000 + now[2]
+local start = math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))
+redis.call('SET', KEYS[1], string.format('%.0f', start + ARGV[1]), 'PX', math.ceil((start + ARGV[1] - now) / 1000) + 1)
+return start - now
+"""
+"""The generic cell rate algorithm without a burst: calls start a gap apart (microseconds)."""
+
+
+class Traffic(Protocol):
+    """Counts for lanes; every method may be called from any job."""
+
+    async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
+        """Take (or keep) one of a lane's `limit` places for at most `keep_s` seconds, if one is free."""
+        ...
+
+    async def leave(self, lane: str, token: str) -> bool:
+        """Give a place back; say whether somebody waits for one."""
+        ...
+
+    async def book(self, lane: str, per_second: float) -> float:
+        """Book the lane's next start; return how many seconds away it is."""
+        ...
+
+    async def rest(self, lane: str, seconds: float) -> None:
+        """Ask every job of a lane to leave its target alone for a while."""
+        ...
+
+    async def rests(self, lane: str) -> float:
+        """Seconds for which the lane is still to be left alone."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class TrafficHere:
+    """Counts in this process, for all its threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._places: dict[str, dict[str, float]] = {}
+        self._waited: dict[str, float] = {}
+        self._paces: dict[str, Pace] = {}
+        self._resting: dict[str, float] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
+        """Take or keep a place."""
+        with self._lock:
+            now = self._clock()
+            places = {one: until for one, until in self._places.get(lane, {}).items() if until > now}
+            free = token in places or len(places) < limit
+            if free:
+                places[token] = now + keep_s
+            else:
+                self._waited[lane] = now + 1
+            self._put(self._places, lane, places)
+            return free
+
+    async def leave(self, lane: str, token: str) -> bool:
+        """Give a place back."""
+        with self._lock:
+            places = self._places.get(lane, {})
+            places.pop(token, None)
+            self._put(self._places, lane, places)
+            return self._left(self._waited, lane) > 0
+
+    async def book(self, lane: str, per_second: float) -> float:
+        """Book the next start."""
+        with self._lock:
+            pace = self._paces.setdefault(lane, Pace(self._clock))
+            return pace.wait_s(per_second)
+
+    async def rest(self, lane: str, seconds: float) -> None:
+        """Leave the target alone."""
+        with self._lock:
+            self._resting[lane] = self._clock() + seconds
+
+    async def rests(self, lane: str) -> float:
+        """Seconds still to be left alone."""
+        with self._lock:
+            return self._left(self._resting, lane)
+
+    def _left(self, until: dict[str, float], lane: str) -> float:
+        left = until.get(lane, 0.0) - self._clock()
+        if left <= 0:
+            until.pop(lane, None)
+        return max(0.0, left)
+
+    @staticmethod
+    def _put(places: dict[str, dict[str, float]], lane: str, taken: dict[str, float]) -> None:
+        """Keep nothing for a lane without places: there are as many lanes as there were targets."""
+        if taken:
+            places[lane] = taken
+        else:
+            places.pop(lane, None)
+
+
+class TrafficOnRedis:
+    """Counts in Redis, for all workers; in this process while that is out of reach.
+
+    Parameters
+    ----------
+    url : str
+        ``redis://…``
+    here : TrafficHere
+        Counts meanwhile.
+    on_failure : callable
+        Told of every failure of Redis.
+    """
+
+    def __init__(self, url: str, here: TrafficHere, on_failure: Callable[[], None]) -> None:
+        self._url, self._here, self._on_failure = url, here, on_failure
+        self._until = 0.0
+        self._redis: Redis | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open a connection of this event loop's own; none is tried before it is needed."""
+        from redis.asyncio import Redis
+
+        self._redis = Redis.from_url(self._url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
+        self._enter, self._book = self._redis.register_script(ENTER), self._redis.register_script(BOOK)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._redis is not None:
+            await self._redis.aclose()
+
+    async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
+        """Take or keep a place."""
+        keys = [f"{PREFIX}{lane}:places", f"{PREFIX}{lane}:waited"]
+        return await self._ask(
+            lambda _: self._enter(keys, [token, limit, round(keep_s * 1000)]),
+            bool,
+            lambda: self._here.enter(lane, token, limit, keep_s),
+        )
+
+    async def leave(self, lane: str, token: str) -> bool:
+        """Give a place back."""
+
+        async def on_redis(redis: Redis) -> Any:
+            async with redis.pipeline(transaction=False) as pipeline:
+                pipeline.zrem(f"{PREFIX}{lane}:places", token)
+                pipeline.exists(f"{PREFIX}{lane}:waited")
+                return (await pipeline.execute())[1]
+
+        return await self._ask(on_redis, bool, lambda: self._here.leave(lane, token))
+
+    async def book(self, lane: str, per_second: float) -> float:
+        """Book the next start."""
+        keys, args = [f"{PREFIX}{lane}:next"], [round(1e6 / per_second)]
+        return await self._ask(
+            lambda _: self._book(keys, args), lambda us: int(us) / 1e6, lambda: self._here.book(lane, per_second)
+        )
+
+    async def rest(self, lane: str, seconds: float) -> None:
+        """Leave the target alone."""
+        await self._ask(
+            lambda redis: redis.set(f"{PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
+            lambda _: None,
+            lambda: self._here.rest(lane, seconds),
+        )
+
+    async def rests(self, lane: str) -> float:
+        """Seconds still to be left alone."""
+        return await self._ask(
+            lambda redis: redis.pttl(f"{PREFIX}{lane}:rests"),
+            lambda ms: max(0, int(ms)) / 1000,
+            lambda: self._here.rests(lane),
+        )
+
+    async def _ask(
+        self, there: Callable[[Redis], Awaitable[Any]], read: Callable[[Any], T], here: Callable[[], Awaitable[T]]
+    ) -> T:
+        from redis.exceptions import RedisError
+
+        if self._redis is not None and time.monotonic() >= self._until:
+            try:
+                return read(await there(self._redis))
+            except (RedisError, OSError, TimeoutError) as error:
+                self._until = time.monotonic() + REST_S
+                self._on_failure()
+                structlog.get_logger().warning("traffic counted in this process", why=type(error).__name__)
+        return await here()
+
+
+def lane_of(tenant: str, place: str) -> str:
+    """Name the lane of a tenant's jobs on one address (or, without one, one protocol)."""
+    return sha256(f"{tenant}\n{place}".encode()).hexdigest()[:24]

@@ -1,0 +1,57 @@
+"""A whole worker inside the service's process: Celery in a thread, with a broker in memory.
+
+This is what `assay serve` runs by default: nothing to install beside Python, and the same code as
+scaled out. One process owns the SQLite file, so whatever was running when it died is resumed at
+once, without waiting for leases.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import structlog
+from celery import Celery
+
+from store.jobs import jobs
+from workers.engine.celery_dispatcher import Doorbell
+from workers.engine.reconciler import Reconciler
+from workers.engine.tasks import add_tasks
+from workers.engine.worker_context import Workplace
+from workers.webhooks.delivery_loop import Deliverer, any_generator
+
+log = structlog.get_logger()
+
+
+class EmbeddedWorker:
+    """Runs jobs in threads of this process between `start` and `close`."""
+
+    def __init__(self, app: Celery, workplace: Workplace, *, concurrency: int) -> None:
+        add_tasks(app, lambda: workplace)
+        self._workplace = workplace
+        self._controller = app.WorkController(
+            pool="threads", concurrency=concurrency, loglevel="WARNING", without_heartbeat=True, without_mingle=True
+        )
+        self._thread = threading.Thread(target=self._controller.start, name="celery", daemon=True)
+        self.ring = Doorbell(app)
+        self._reconciler = Reconciler(workplace.database, self.ring, workplace.settings)
+        self._deliverer = Deliverer(
+            workplace.database, workplace.vault, workplace.settings, workplace.meter, any_generator()
+        )
+
+    def start(self) -> None:
+        """Resume what a killed predecessor left, then listen."""
+        with self._workplace.database.write() as connection:
+            orphans = jobs.release_orphans(connection)
+        if orphans:
+            log.info("resuming jobs", count=orphans)
+        self._thread.start()
+        self._reconciler.start()
+        self._deliverer.start()
+
+    def close(self) -> None:
+        """Hand running jobs back to the queue and stop."""
+        self._reconciler.close()
+        self._deliverer.close()
+        self._workplace.leaving.set()
+        self._controller.stop()
+        self._thread.join(timeout=20)

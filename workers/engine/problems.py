@@ -1,0 +1,63 @@
+"""Why a job failed, as the problem object its reader gets (RFC 9457 members plus ``code``).
+
+Each says what was wrong, what was seen and what would do. None holds a secret, a body or a trace.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.errors import AssayError, RecordError
+from store.core.errors import SecretLost, SecretMoved
+from workers.calls.driver import TargetRefused, TargetResting, TargetUnavailable
+from workers.egress import CallFailed
+from workers.targets.checks.capability import TargetUnfit
+
+TITLES = {
+    "target_unfit": "The target cannot be rated",
+    "target_refused": "The target refused",
+    "target_unavailable": "The target is unavailable",
+    "deadline_exceeded": "The job ran out of time",
+    "secret_lost": "The target's secret cannot be opened",
+    "evidence_unfit": "The recorded evidence does not allow it",
+    "bad_specification": "The job cannot be carried out as written",
+    "internal_error": "Assay failed",
+}
+
+
+def problem(error: BaseException) -> dict[str, Any]:
+    """Describe the error that ended a job."""
+    match error:
+        case TargetUnfit(failure=CallFailed() as failure):
+            code = "target_unavailable" if failure.retriable else "target_refused"
+            return _problem(code, _sentences(error.message, error.hint), reason=error.code)
+        case TargetUnfit():
+            return _problem("target_unfit", _sentences(error.message, error.hint), reason=error.code)
+        case TargetRefused():
+            return _problem("target_refused", _sentences(str(error)), reason=error.failure.code)
+        case CallFailed():  # before the first question: what the target needs is not allowed here
+            return _problem("target_refused", _sentences(str(error)), reason=error.code)
+        case TargetUnavailable():
+            detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."
+            return _problem("target_unavailable", detail, reason=error.failure.code)
+        case TargetResting():
+            detail = "Other jobs found it failing, and it was still left alone when this job's deadline came near."
+            return _problem("target_unavailable", detail, reason="resting")
+        case TimeoutError():
+            return _problem("deadline_exceeded", "Its deadline_s passed. What was answered is kept; allow more time.")
+        case SecretLost() | SecretMoved():
+            return _problem("secret_lost", f"{error}. Enter the target's secret again.")
+        case AssayError():
+            code = "evidence_unfit" if isinstance(error, RecordError) else "bad_specification"
+            return _problem(code, str(error), reason=error.code)
+        case _:
+            return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
+
+
+def _sentences(*parts: str) -> str:
+    """Join parts as sentences: each with a capital and a full stop."""
+    return " ".join(f"{part[0].upper()}{part[1:].rstrip('.')}." for part in parts if part)
+
+
+def _problem(code: str, detail: str, **more: Any) -> dict[str, Any]:
+    return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **more}

@@ -1,0 +1,65 @@
+"""Celery's doors into the house: each task is a few lines, and its argument is a job id."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+
+from celery import Celery
+
+from store.core.database import Database
+from store.core.settings import Settings
+from store.security.secrets import Vault
+from workers.engine.worker_context import Leaving, Workplace
+from workers.run_job import run_job
+
+RUN_JOB = "assay.run_job"
+"""Name of the task that a doorbell rings."""
+
+
+def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
+    """Give an application its tasks.
+
+    Parameters
+    ----------
+    app : Celery
+        The application of this process.
+    workplace : callable
+        Gives the process's workplace; called in the worker, so that a forked child opens its own
+        database connections.
+    """
+
+    @app.task(name=RUN_JOB)  # type: ignore[untyped-decorator] # Celery has no types
+    def run(job_id: str) -> None:
+        run_job(job_id, workplace(), owner())
+
+
+class Workplaces:
+    """One workplace a process: a forked child never uses its parent's database connections."""
+
+    def __init__(self, settings: Settings, leaving: Leaving) -> None:
+        self._settings, self._leaving = settings, leaving
+        self._lock = threading.Lock()
+        self._pid = 0
+        self._workplace: Workplace | None = None
+
+    def __call__(self) -> Workplace:
+        """Give this process's workplace, made on first use."""
+        with self._lock:
+            if self._workplace is None or self._pid != os.getpid():
+                self._workplace = open_workplace(self._settings, self._leaving)
+                self._pid = os.getpid()
+            return self._workplace
+
+
+def open_workplace(settings: Settings, leaving: Leaving | None = None) -> Workplace:
+    """Open what a worker needs: database, vault, counters."""
+    database = Database(settings.resolved_database_url)
+    return Workplace(database, Vault.from_settings(settings), settings, leaving=leaving or threading.Event())
+
+
+def owner() -> str:
+    """Name this worker for leases: host, process and thread."""
+    return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"

@@ -1,0 +1,1 @@
+"""Sentences and pictures made by an author service, and kept in corpora."""

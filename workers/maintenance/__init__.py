@@ -1,0 +1,1 @@
+"""Jobs without a rating: domain challenges and re-rating."""

@@ -1,0 +1,102 @@
+"""A job that looks whether a host holds the token that shows whose it is.
+
+The host is called through the same guard as every target: public addresses over https, with a
+certificate that is trusted. In networks that the operator allows (`ASSAY_EGRESS_ALLOW`) hosts seldom
+have certificates, and http is tried first. Redirects are failures: a host that sends visitors
+elsewhere has shown nothing about itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+
+from store.jobs import runs
+from store.jobs.jobs import Claim
+from store.targets import domains
+from store.targets.domains import CHALLENGE_PATH, Domain
+from workers.egress import AddressRefused, CallFailed, Egress, Guard, Network, read_place
+from workers.egress.guard import Resolve, resolve
+from workers.engine.worker_context import Workplace
+
+TIMEOUT_S = 10
+"""For one look."""
+
+CAP_BYTES = 16_384
+"""Most of the file that is read."""
+
+
+SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
+"""Failures of a call without encryption that a host which wants it answers with."""
+
+
+async def look_for_token(workplace: Workplace, claim: Claim) -> None:
+    """Look, and write down what was found. That the token is not there is a result and no failure of the job."""
+    named = str((claim.job.experiment or {}).get("domain"))
+    with workplace.database.read() as connection:
+        domain = domains.find(connection, named, claim.job.tenant)
+    failure = "the domain was removed" if domain is None else None
+    if domain is not None:
+        networks = workplace.settings.egress_networks
+        async with Egress(networks, response_cap=CAP_BYTES) as egress:
+            failure = await why_unproven(egress, domain, networks)
+    with workplace.database.write() as connection:
+        if domain is not None:
+            domains.checked(connection, domain.id, failure)
+        result = {"domain": named, "verified": failure is None, "failure": failure}
+        runs.finish_with(connection, claim, "checked", result)
+
+
+async def why_unproven(
+    egress: Egress, domain: Domain, allow: Sequence[Network], resolve: Resolve = resolve
+) -> str | None:
+    """Say why a host does not show that it is its claimant's, or ``None`` where it does.
+
+    Parameters
+    ----------
+    egress : Egress
+        The way out.
+    domain : Domain
+        The host and its token.
+    allow : sequence of network
+        What the operator allows beside public addresses; only there http will do.
+    resolve : callable
+        Asks for the addresses of a name.
+    """
+    try:
+        schemes = await _schemes(domain.host, allow, resolve)
+    except (AddressRefused, CallFailed) as refused:
+        return str(refused)
+    failure: str | None = None
+    for scheme in schemes:
+        url = f"{scheme}://{domain.host}{CHALLENGE_PATH}"
+        try:
+            answer = await egress.send("GET", url, timeout_s=TIMEOUT_S)
+        except CallFailed as failed:
+            failure = failure or _said(url, failed)
+            if failed.code not in SPEAKS_OTHERWISE:
+                break
+        else:
+            return None if _holds(answer.text, domain.token) else f"{url} does not hold the token on a line of its own"
+    return failure
+
+
+def _said(url: str, failed: CallFailed) -> str:
+    """Say how a look failed; the advice of a failed call is for whoever set a target up."""
+    if failed.status is None:
+        return failed.message
+    redirected = "; redirects are not followed" if failed.code == "redirect" else ""
+    return f"{url} answered with HTTP status {failed.status}{redirected}"
+
+
+def _holds(text: str, token: str) -> bool:
+    lines = (line.strip().encode() for line in text.splitlines())
+    return any(hmac.compare_digest(line, token.encode()) for line in lines)
+
+
+async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Sequence[str]:
+    """Choose how a host may be asked: without encryption only where all its addresses are the operator's own."""
+    place = read_place(f"http://{host}/")
+    addresses = await Guard(allow, resolve).addresses(place)
+    inside = all(any(one in network for network in allow if network.version == one.version) for one in addresses)
+    return ("http", "https") if inside else ("https",)

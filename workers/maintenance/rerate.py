@@ -1,0 +1,38 @@
+"""A job that rates recorded evidence under another version of the methodology. It calls nobody."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from assay.errors import UnknownName
+from store.jobs import runs
+from store.jobs.jobs import Claim
+from store.ratings import ratings, rerated
+from workers.engine.worker_context import Workplace
+
+
+async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
+    """Do the work in a thread of its own: a replay computes for seconds, and the lease has to be kept meanwhile."""
+    document = await asyncio.to_thread(_recompute, workplace, claim)
+    with workplace.database.write() as connection:
+        kept = rerated.keep(connection, document["rerated_from"]["rating"], document)
+        result = {
+            "rating": kept.rating_id,
+            "version": kept.methodology_version,
+            "letter": kept.letter,
+            "declared": kept.declared,
+            "probabilities": document["probabilities"],
+        }
+        runs.finish_with(connection, claim, "rerated", result)
+
+
+def _recompute(workplace: Workplace, claim: Claim) -> dict[str, Any]:
+    asked = claim.job.experiment or {}
+    methodology = workplace.methodologies.named(str(asked.get("version")))
+    with workplace.database.read() as connection:
+        rating = ratings.find(connection, str(asked.get("rating")), claim.job.tenant)
+        if rating is None:
+            raise UnknownName("rating", str(asked.get("rating")), ("see GET /v1/ratings",), "rating")
+        record = list(rerated.evidence(connection, rating.job_id))
+    return rerated.recompute(rating, record, methodology)

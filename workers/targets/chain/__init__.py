@@ -1,0 +1,1 @@
+"""Several targets as one: chains, and the roles of a job."""

@@ -1,0 +1,282 @@
+"""A chain of targets as one target: each is asked about what the one before it answered.
+
+Translators take a text through languages (`workers.targets.chain.chain_route`); the last link is a translator, a
+classifier or a regressor, and the chain is of its kind. What a link fails to do is told with its name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, cast
+
+from annotated_types import MaxLen, MinLen
+
+from assay.composition.compatibility import ENDS, FEWEST, MOST, Incompatible, kind_of_chain
+from assay.errors import SpecificationError
+from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
+from workers.egress import CallFailed
+from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, questions_for
+from workers.targets.chain.chain_route import ASKED, Hop, NoWay, Path, check_path, hops, through
+from workers.targets.settings import STRICT, TargetSettings
+
+CHAIN = "chain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One target of a chain."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    id: Annotated[str, MaxLen(64)] | None = None
+    """A saved target, whose secret is used; the agency fills in the rest of it."""
+    name: Annotated[str, MaxLen(200)] = ""
+    """What people call it."""
+    kind: Kind | None = None
+    """What it does."""
+    protocol: Annotated[str, MaxLen(50)] = ""
+    """How it speaks."""
+    base_url: Annotated[str, MaxLen(2048)] | None = None
+    """Where it is."""
+    settings: Annotated[Mapping[str, Any], MaxLen(50)] = field(default_factory=dict)
+    """Its protocol's settings."""
+    limits: Annotated[Mapping[str, Any], MaxLen(10)] = field(default_factory=dict)
+    """How hard it may be worked."""
+    path: Annotated[tuple[str, ...], MaxLen(20)] = ()
+    """The languages a translator takes a text through, such as en, es, en; * is the one that is asked for. The last
+    link has none: it goes on to the language that is asked for, or is no translator."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainSettings(TargetSettings):
+    """Settings of a chain."""
+
+    links: Annotated[tuple[Link, ...], MinLen(FEWEST), MaxLen(MOST)]
+    """The targets, in the order in which they are called."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        kinds = [self._kind_of(place) for place in range(len(self.links))]
+        try:
+            kind_of_chain(kinds)
+        except Incompatible as broken:
+            raise SpecificationError(str(broken), f"links.{broken.place}.kind") from None
+        for place, link in enumerate(self.links[:-1]):
+            check_path(link.path, f"links.{place}.path")
+            if ASKED in link.path and kinds[-1] is not Kind.TRANSLATOR:
+                raise SpecificationError(
+                    f"a {kinds[-1]} is asked about texts in one language; name the languages in place of *",
+                    f"links.{place}.path",
+                )
+        for place, (before, link) in enumerate(zip(self.links, self.links[1:-1], strict=False), start=1):
+            if before.path[-1] != link.path[0]:
+                raise SpecificationError(
+                    f"link {place} ends in {before.path[-1]} and link {place + 1} begins in {link.path[0]}; "
+                    "a path begins where the one before it ends",
+                    f"links.{place}.path.0",
+                )
+        if self.links[-1].path:
+            last = len(self.links) - 1
+            raise SpecificationError(
+                "the last link has no path: it goes on to the language that is asked for", f"links.{last}.path"
+            )
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Languages of every link but the last."""
+        return tuple(link.path for link in self.links[:-1])
+
+    def check_kind(self, kind: Kind) -> None:
+        """Refuse a kind that is not the last link's."""
+        super().check_kind(kind)
+        own = self.links[-1].kind
+        if kind is not own:
+            raise SpecificationError(f"a chain is what its last link is, a {own}, and not a {kind}", "kind")
+
+    def check_secret(self, secret: str | None) -> None:
+        """Refuse a secret: each link has its own."""
+        super().check_secret(secret)
+        if secret is not None:
+            raise SpecificationError("a chain has no secret; save the targets that need one and name them", "secret")
+
+    def _kind_of(self, place: int) -> Kind:
+        link = self.links[place]
+        if not link.protocol or link.kind is None:
+            missing = "protocol" if link.kind is not None else "kind"
+            raise SpecificationError(
+                f"link {place + 1} has no {missing}; describe it as a target, or name one that the agency has saved",
+                f"links.{place}.{missing}",
+            )
+        return link.kind
+
+
+def fields_of(link: Link) -> dict[str, Any]:
+    """Write a link down as a target's fields, without its secret."""
+    return {
+        "name": link.name or link.protocol,
+        "kind": link.kind,
+        "protocol": link.protocol,
+        "base_url": link.base_url,
+        "settings": link.settings,
+        "limits": link.limits,
+    }
+
+
+def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
+    """Give the limits that keep a chain within those of its links, however often it calls each of them."""
+    calls = Counter(hop.link for hop in through(paths))
+    limits = target.limits
+    paces = [limits.requests_per_second] + [
+        each.limits.requests_per_second / max(1, calls[place])
+        for place, each in enumerate(links)
+        if each.limits.requests_per_second is not None
+    ]
+    slowest = min((pace for pace in paces if pace is not None), default=None)
+    fewest = min([limits.concurrency, *(each.limits.concurrency for each in links)])
+    return replace(limits, concurrency=fewest, requests_per_second=slowest)
+
+
+class Chain:
+    """Puts questions to targets one after the other (an `Adapter`).
+
+    Parameters
+    ----------
+    target : Target
+        The chain as a whole.
+    settings : ChainSettings
+    links : sequence of Adapter
+        One for each link.
+    """
+
+    protocol: ClassVar[str] = CHAIN
+    summary: ClassVar[str] = "Several targets called one after the other, as one"
+    kinds: ClassVar[frozenset[Kind]] = ENDS
+    settings_type: ClassVar[type] = ChainSettings
+    needs_url: ClassVar[bool] = False
+    needs_secret: ClassVar[bool] = False
+    reproducible: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "every link but the last is a translator, with the languages it goes through as its path",
+        "links that need a secret are saved as targets first and named by their id",
+        "a path that returns to its first language is gone through on the way out only; others are gone back as well",
+        "limits.timeout_s is for a whole question; a question counts as one call, however many links it takes",
+    )
+
+    def __init__(self, target: Target, settings: ChainSettings, links: Sequence[Adapter]) -> None:
+        self.target, self.settings = target, settings
+        self._links = tuple(links)
+        self._questions = QUESTIONS[target.kind]
+        self.batch_limit = min(each.batch_limit for each in links)
+
+    def group_key(self, ask: Ask) -> Hashable:
+        """Say which questions may share a call: the last link's answer."""
+        return self._links[-1].group_key(ask)
+
+    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
+        """Put questions through all links; see `Adapter.answer`."""
+        if not asks:
+            return []
+        mine = questions_for(self._questions, asks)
+        try:
+            async with asyncio.timeout(self.target.limits.timeout_s):
+                return await self._pass_on(mine, idempotency_key)
+        except TimeoutError:
+            seconds = self.target.limits.timeout_s
+            raise CallFailed("timeout", f"the chain did not answer within {seconds:g} s (limits.timeout_s)") from None
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Ask every translator; the pairs are the last one's, there and back again."""
+        paths, said = self.settings.paths, [await each.languages() for each in self._links]
+        for hop in through(paths):
+            known = said[hop.link]
+            if known is not None and ASKED not in {hop.source, hop.target} and (hop.source, hop.target) not in known:
+                why = CallFailed("unsupported", f"it does not translate {hop.source} to {hop.target}")
+                raise self._failed(hop.link, why)
+        last = said[-1]
+        if last is None:
+            return None
+        home, turn = paths[0][0], paths[-1][-1]
+        pairs = {(home, target) for source, target in last if source == turn}
+        pairs |= {(source, home) for source, target in last if target == turn}
+        return frozenset(pair for pair in pairs if self._leads(pair, said))
+
+    def _leads(self, pair: tuple[str, str], said: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
+        """Whether every link on the way between two languages says that it takes its part of it."""
+        try:
+            way = hops(self.settings.paths, *pair)
+        except NoWay:
+            return False
+        return all(known is None or (hop.source, hop.target) in known for hop in way for known in [said[hop.link]])
+
+    async def _pass_on(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
+        """Hand the texts from link to link; a text that one of them loses goes no further."""
+        first, way = asks[0], through(self.settings.paths)
+        if isinstance(first, Translate):
+            try:
+                way = hops(self.settings.paths, first.source, first.target)
+            except NoWay as none:
+                raise CallFailed("unsupported", str(none)) from None
+        replies = [_given(ask) for ask in asks]
+        for place, hop in enumerate(way):
+            await self._hop(hop, replies, key and f"{key}:{place}")
+        if not isinstance(first, Translate):
+            await self._ask(len(self._links) - 1, replies, cast("Sequence[Classify | Regress]", asks), key)
+        return replies
+
+    async def _hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
+        """Have one link translate what is left."""
+        left = [place for place, reply in enumerate(replies) if reply.ok]
+        asks = [Translate(str(replies[place].value), hop.source, hop.target) for place in left]
+        for place, reply in zip(left, await self._call(hop.link, asks, key), strict=True):
+            replies[place] = reply if not reply.ok or str(reply.value).strip() else self._nothing(hop)
+
+    async def _ask(self, link: int, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None) -> None:
+        """Put the questions themselves to the last link, about the texts that have come to it."""
+        left = [place for place, reply in enumerate(replies) if reply.ok]
+        about = [replace(asks[place], given=str(replies[place].value)) for place in left]
+        for place, reply in zip(left, await self._call(link, about, key), strict=True):
+            replies[place] = reply
+
+    async def _call(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:
+        """Make one link's call, and put its name before whatever goes wrong."""
+        if not asks:
+            return []
+        try:
+            replies = await self._links[link].answer(asks, idempotency_key=key)
+        except CallFailed as failed:
+            raise self._failed(link, failed) from None
+        return [
+            reply
+            if reply.failure is None
+            else Reply(failure=Failure(reply.failure.code, f"{self._name(link)}: {reply.failure.message}"))
+            for reply in replies
+        ]
+
+    def _failed(self, link: int, failed: CallFailed) -> CallFailed:
+        return CallFailed(
+            failed.code,
+            f"{self._name(link)}: {failed.message}",
+            retriable=failed.retriable,
+            retry_after_s=failed.retry_after_s,
+            status=failed.status,
+        )
+
+    def _nothing(self, hop: Hop) -> Reply:
+        why = f"{self._name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
+        return Reply(failure=Failure("wrong-shape", why))
+
+    def _name(self, link: int) -> str:
+        one = self.settings.links[link]
+        return f"link {link + 1} of {len(self._links)} ({one.name or one.protocol})"
+
+
+def _given(ask: Ask) -> Reply:
+    """Give the text a question is about, as if a service had answered it."""
+    match ask:
+        case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
+            return Reply(text)
+        case _:
+            return Reply(failure=Failure("unsupported", "a chain is asked about texts, and this question is a record"))

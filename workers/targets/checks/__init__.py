@@ -1,0 +1,1 @@
+"""Capability checks: whether a target can be rated at all."""

@@ -1,0 +1,103 @@
+"""Whether the answers to different questions go together: one length, one set of labels, not all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workers.targets.checks.answer_similarity import told_apart
+from workers.targets.checks.capability import TargetUnfit
+
+SUM_TOLERANCE = 1e-3
+"""By how much probabilities may miss the sum of one: services round them."""
+
+
+def check_answers(answers: Sequence[Any]) -> list[str]:
+    """Look at the answers to different questions of one kind.
+
+    Parameters
+    ----------
+    answers : sequence of reply values
+        Vectors, numbers or classes, each already read and finite; at least one.
+
+    Returns
+    -------
+    list of str
+        What is worth knowing.
+
+    Raises
+    ------
+    TargetUnfit
+        ``vector-length``, ``constant`` or ``label-set``.
+    """
+    if isinstance(answers[0], list):
+        return _check_vectors(answers)
+    if isinstance(answers[0], Mapping):
+        return _check_classes(answers)
+    return ["all questions got the same number"] if len(answers) > 1 and not told_apart(answers) else []
+
+
+def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
+    """Name the labels that were seen, in the service's order; ``None`` where there are no classes."""
+    classes = [answer for answer in answers if isinstance(answer, Mapping)]
+    if not classes:
+        return None
+    named = [label for each in classes for label in (*(each["scores"] or ()), each["label"]) if label is not None]
+    return tuple(dict.fromkeys(named))
+
+
+def _check_vectors(vectors: Sequence[list[float]]) -> list[str]:
+    lengths = sorted({len(vector) for vector in vectors})
+    if len(lengths) > 1:
+        some = " and ".join(f"{length:,}" for length in lengths[:2])
+        raise TargetUnfit(
+            "vector-length",
+            f"different texts got vectors of {some} numbers",
+            "name the pooling or the output that gives one vector of one length for every text",
+        )
+    if len(vectors) > 1 and not told_apart(vectors):
+        raise TargetUnfit(
+            "constant",
+            f"{len(vectors)} different texts got one and the same vector",
+            "check the model, the path and the output: the text may not reach the model",
+        )
+    zeros = sum(not any(vector) for vector in vectors)
+    return [f"{zeros} of {len(vectors)} texts got a vector of zeros, which counts as no answer"] if zeros else []
+
+
+def _check_classes(classes: Sequence[Mapping[str, Any]]) -> list[str]:
+    scored = [each["scores"] for each in classes if each["scores"] is not None]
+    if scored and len(scored) < len(classes):
+        raise TargetUnfit(
+            "label-set",
+            f"{len(scored)} of {len(classes)} answers came with probabilities, the others with a label alone",
+            "make every answer one or the other",
+        )
+    notes = _check_scores(scored) if scored else []
+    if len(classes) > 1 and not told_apart(classes):
+        notes.append("all questions got the same answer")
+    return notes
+
+
+def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
+    first = set(scored[0])
+    other = next((set(scores) for scores in scored if set(scores) != first), None)
+    if other is not None:
+        raise TargetUnfit(
+            "label-set",
+            f"one answer scored {labels_named(first)}, another {labels_named(other)}",
+            "make the service score every label every time (a top_k as large as there are labels)",
+        )
+    if len(first) == 1:
+        return [f"only the label {labels_named(first)} is scored"]
+    sums = [sum(scores.values()) for scores in scored]
+    missed = max(sums, key=lambda total: abs(total - 1))
+    if abs(missed - 1) <= SUM_TOLERANCE:
+        return []
+    return [f"probabilities sum to {missed:.3g}, not to 1: several labels may hold at once, or some are not told"]
+
+
+def labels_named(labels: set[str]) -> str:
+    """Name some labels, the first in the alphabet."""
+    some = sorted(labels)
+    return ", ".join(repr(label) for label in some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")

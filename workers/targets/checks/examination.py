@@ -1,0 +1,185 @@
+"""What the examinations of all kinds of target share: asking alone, again, and several questions in one call."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.model import Ask, Failure, Reply
+from workers.egress import CallFailed
+from workers.targets.adapter import Adapter
+from workers.targets.checks.answer_similarity import CLOSE, MOST_COMPARED, ROUNDING, Order, difference, order_of
+from workers.targets.checks.capability import (
+    HOPELESS,
+    MEND_ARRAYS,
+    TRIES,
+    Calls,
+    Capability,
+    TargetUnfit,
+    one_by_one,
+    unfit,
+)
+
+SHOWN = 300
+"""Characters of a sample that are kept."""
+
+ONE_BY_ONE = {
+    Order.CROSSED: "answers vary, so the order of several in one call could not be checked; they are sent one by one",
+    Order.CHANGED: "questions in one call got other answers than alone; they are sent one by one",
+    Order.UNSEEN: "all answers were alike, so the order of several in one call could not be checked; they are sent "
+    "one by one",
+}
+"""Why questions do not share a call."""
+
+
+class Examination(ABC):
+    """Base class of the examinations.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        The target.
+    calls : Calls
+        Makes the calls, and counts them.
+    """
+
+    @abstractmethod
+    async def run(self) -> Capability:
+        """Examine the target.
+
+        Raises
+        ------
+        TargetUnfit
+            If a rating would not be worth its name.
+        """
+
+    def __init__(self, adapter: Adapter, calls: Calls) -> None:
+        self._adapter, self._calls = adapter, calls
+        self._notes: list[str] = []
+        self._latency_s: float | None = None
+
+    def _found(
+        self,
+        asked: str,
+        returned: str,
+        *,
+        deterministic: bool | None = None,
+        order_kept: bool | None = None,
+        truncates_at: int | None = None,
+        dimensions: int | None = None,
+        labels: tuple[str, ...] | None = None,
+        rungs: tuple[str, ...] | None = None,
+    ) -> Capability:
+        """Make the result. Questions are sent one by one unless several were seen to keep their order."""
+        return Capability(
+            adapter=self._adapter if order_kept else one_by_one(self._adapter),
+            latency_s=self._latency_s or 0.0,
+            deterministic=deterministic,
+            batch=order_kept is True,
+            order_kept=order_kept,
+            truncates_at=truncates_at,
+            notes=tuple(self._notes),
+            asked=asked,
+            returned=returned,
+            calls=self._calls.made,
+            dimensions=dimensions,
+            labels=labels,
+            rungs=rungs,
+        )
+
+    def _is_fatal(self, failed: CallFailed) -> bool:
+        """Whether a failed call makes the target unfit: no other question would fare better."""
+        return failed.code in HOPELESS or (failed.retriable and self._latency_s is None)
+
+    async def _one(self, ask: Ask, tries: int = TRIES) -> Reply:
+        """Ask one question alone; a failure that another question might escape is a reply."""
+        try:
+            replies, latency_s = await self._calls.timed(lambda: self._adapter.answer([ask]), tries)
+        except CallFailed as failed:
+            if self._is_fatal(failed):
+                raise unfit(failed) from None
+            return Reply(failure=Failure(failed.code, failed.message))
+        if replies[0].failure is None and self._latency_s is None:
+            self._latency_s = latency_s
+        return replies[0]
+
+    async def _again(self, ask: Ask, before: Any) -> bool | None:
+        """Ask a question once more; return whether the answer is the same, or ``None`` if there is none."""
+        reply = await self._one(ask)
+        if reply.failure is not None:
+            self._notes.append(f"whether it is deterministic could not be seen ({reply.failure.code})")
+            return None
+        apart = self._apart(before, reply.value)
+        if apart > ROUNDING:
+            self._notes.append("the same question got two different answers: the service is not deterministic")
+        elif apart > 0:
+            self._notes.append(f"the same question got answers that differ by rounding ({apart:.1g} of their size)")
+        return apart <= ROUNDING
+
+    def _apart(self, one: Any, other: Any) -> float:
+        """Measure how far apart two answers are."""
+        return difference(comparable(one), comparable(other))
+
+    async def _several(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
+        """Ask questions again in one call; ``True`` if their order was kept, ``None`` if it could not be seen."""
+        if self._adapter.batch_limit == 1:
+            return None
+        questions = list(alone)[-min(MOST_COMPARED, self._adapter.batch_limit) :]
+        if len(questions) < 2:
+            self._notes.append("one question is too few to see the order of several; they are sent one by one")
+            return None
+        own = [comparable(alone[question]) for question in questions]
+        together = await self._together(questions)
+        if together is None:
+            return None
+        order = order_of(own, together)
+        if order is Order.CROSSED and deterministic:
+            again = await self._together(questions)
+            if again is not None and max(map(difference, together, again)) <= CLOSE:  # it is not chance
+                raise TargetUnfit(
+                    "out-of-order", f"{len(own)} questions in one call got their answers in another order", MEND_ARRAYS
+                )
+            self._notes.append("the answers of one call came in another order once; questions are sent one by one")
+            return False
+        if order is Order.KEPT:
+            return True
+        self._notes.append(ONE_BY_ONE[order])
+        return None
+
+    async def _together(self, questions: Sequence[Ask]) -> list[Any] | None:
+        """Ask all in one call; ``None``, with a note, where that failed."""
+        try:
+            replies = await self._calls.persist(lambda: self._adapter.answer(questions))
+        except CallFailed as failed:
+            if failed.code == "wrong-count":
+                raise TargetUnfit(failed.code, failed.message, MEND_ARRAYS) from None
+            self._notes.append(f"several questions in one call failed ({failed.code}); they are sent one by one")
+            return None
+        failure = next((reply.failure for reply in replies if reply.failure), None)
+        if failure is not None:
+            self._notes.append(f"questions failed in one call, not alone ({failure.code}); they are sent one by one")
+            return None
+        return [comparable(reply.value) for reply in replies]
+
+
+def comparable(value: Any) -> Any:
+    """Return the part of an answer that tells it from others: of a language model a number, or a choice as a class."""
+    match value:
+        case {"log_probability": number} | {"probability": number}:
+            return number
+        case {"choice": place}:
+            return {"label": str(place), "scores": None}
+        case _:
+            return value
+
+
+def shown(value: Any) -> str:
+    """Write a sample for people: a text as it is, a vector by its length and beginning, the rest as JSON."""
+    if isinstance(value, str):
+        return value[:SHOWN]
+    if isinstance(value, list):
+        some = ", ".join(f"{number:.4g}" for number in value[:4])
+        return f"{len(value)} numbers: {some}{' …' if len(value) > 4 else ''}"
+    return json.dumps(dict(value) if isinstance(value, tuple) else value, ensure_ascii=False)[:SHOWN]

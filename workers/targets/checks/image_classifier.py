@@ -1,0 +1,135 @@
+"""Whether an image classifier can be rated.
+
+It is shown images of the experiment, and plain shapes of ours, which any service can take. All of
+them are asked about alone: a call carries one image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.model import Ask, Look, Reply
+from workers.targets.adapter import Adapter, Target
+from workers.targets.checks.answer_similarity import ROUNDING, difference
+from workers.targets.checks.capability import Calls, Capability, TargetUnfit
+from workers.targets.checks.examination import Examination, shown
+from workers.targets.checks.sample_images import QUESTION, SHAPES, sample_images
+
+MOST_OF_THE_EXPERIMENT = 2
+"""Images of the experiment that are shown; they can be large."""
+
+MEND = "check the task, the labels, the question and the protocol's notes"
+
+MEND_LABELS = (
+    "it was tried with labels of ours, without an experiment's; if it knows its own alone, write them into "
+    "settings.labels"
+)
+
+
+def looks_for(target: Target, asked: Sequence[Ask] = ()) -> tuple[Look, ...]:
+    """Find questions to examine an image classifier with.
+
+    Parameters
+    ----------
+    target : Target
+        An image classifier.
+    asked : sequence of Ask
+        The first questions of the experiment; empty where there is none.
+
+    Returns
+    -------
+    tuple of Look
+        Some of the experiment's, far apart, and then ours in the same form; without an experiment ours, about the
+        labels of the target's settings or the names of the shapes.
+    """
+    own = list(dict.fromkeys(ask for ask in asked if isinstance(ask, Look)))
+    if own:
+        first = own[0]
+        alike = [ask for ask in own if (ask.labels, ask.question) == (first.labels, first.question)]
+        chosen = alike if len(alike) <= MOST_OF_THE_EXPERIMENT else [alike[0], alike[-1]]
+        return (*chosen, *(Look(image, first.labels, first.question) for image in sample_images()))
+    labels = tuple(target.settings.get("labels") or SHAPES)
+    return tuple(Look(image, labels, QUESTION) for image in sample_images())
+
+
+class ImageExamination(Examination):
+    """Examination of an image classifier, in four to six calls.
+
+    A service that takes none of the images is not rated, nor one that takes none of the experiment's, nor one that
+    scores other labels than it is asked about.
+
+    Parameters
+    ----------
+    adapter, calls
+        As of `Examination`.
+    looks : sequence of Look
+        Questions to try it with, of one form (`looks_for`).
+    """
+
+    def __init__(self, adapter: Adapter, looks: Sequence[Look], calls: Calls) -> None:
+        if not looks:
+            raise ValueError("an examination needs a question")
+        super().__init__(adapter, calls)
+        self._looks = looks
+
+    async def run(self) -> Capability:
+        """Examine the target."""
+        replies = {ask: await self._one(ask) for ask in self._looks}
+        self._check_failures(replies)
+        answers = {ask: reply.value for ask, reply in replies.items() if reply.failure is None}
+        asked, returned = next(iter(answers.items()))
+        self._compare([*answers.values()])
+        self._recognise(answers)
+        return self._found(
+            described(asked),
+            shown(returned),
+            deterministic=await self._again(asked, returned),
+            labels=asked.labels if returned["scores"] is not None else None,
+        )
+
+    def _apart(self, one: dict[str, Any], other: dict[str, Any]) -> float:
+        """Measure how far apart two answers are: their probabilities, or else whether their words differ."""
+        if one["scores"] is not None and other["scores"] is not None:
+            return difference(one, other)
+        return float(one != other)
+
+    def _check_failures(self, replies: dict[Look, Reply]) -> None:
+        """Refuse a service that takes no image, no image of the experiment, or does not know the labels."""
+        lost = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
+        own = [ask for ask in replies if ask.image not in sample_images()]
+        fatal = [failure for _, failure in lost if failure.code == "unknown-label"]
+        if len(lost) == len(replies) or (own and {ask for ask, _ in lost} >= set(own)):
+            fatal += [failure for _, failure in lost]
+        if fatal:
+            ours = fatal[0].code == "unknown-label" and lost[0][0].labels == SHAPES
+            raise TargetUnfit(fatal[0].code, fatal[0].message, MEND_LABELS if ours else MEND)
+        if lost:
+            self._notes.append(f"{len(lost)} of {len(replies)} images were not taken ({lost[0][1].code})")
+
+    def _compare(self, answers: Sequence[Any]) -> None:
+        """Note what different images should not have in common."""
+        if len(answers) > 1 and not any(self._apart(answers[0], other) > ROUNDING for other in answers[1:]):
+            self._notes.append("all images got the same answer: does the image reach the model?")
+        scored = sum(answer["scores"] is not None for answer in answers)
+        if 0 < scored < len(answers):
+            self._notes.append(f"{scored} of {len(answers)} answers came with probabilities, the others in words alone")
+
+    def _recognise(self, answers: dict[Look, Any]) -> None:
+        """Note how many of our shapes were recognised, where their names were among the labels."""
+        names = dict(zip(sample_images(), SHAPES, strict=True))
+        ours = {ask: value for ask, value in answers.items() if ask.image in names and ask.labels == SHAPES}
+        if ours:
+            right = sum(names[ask.image] in _best(value) for ask, value in ours.items())
+            self._notes.append(f"{right} of {len(ours)} plain shapes were recognised")
+
+
+def described(ask: Look) -> str:
+    """Write a question for people."""
+    image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
+    return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
+
+
+def _best(value: dict[str, Any]) -> str:
+    scores = value["scores"]
+    return str(value["text"]).casefold() if scores is None else str(max(scores, key=scores.__getitem__))

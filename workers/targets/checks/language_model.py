@@ -1,0 +1,225 @@
+"""Whether a language model can be rated, and how: which kinds of question it really answers.
+
+There are three, one above the other like rungs of a ladder: to score whole texts by the tokens of the
+prompt, to fill a gap, and to choose. An engine that ignores the wish for the prompt's tokens would
+look as if it had no preference at all, so nobody is believed before the tokens have been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.model import AUTHORED, Ask, Choose, Failure, Fill, Reply, Score, Write
+from workers.egress import CallFailed
+from workers.targets.adapter import Adapter
+from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
+from workers.targets.checks.capability import HOPELESS, TRIES, Calls, Capability, TargetUnfit, unfit
+from workers.targets.checks.examination import Examination, comparable, shown
+from workers.targets.checks.samples import spread
+
+RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
+"""How a language model can be asked, the best way first."""
+
+OURS: Mapping[type[Ask], tuple[Ask, ...]] = {
+    Score: (
+        Score("The train leaves the station at noon every day."),
+        Score("Nobody answered the telephone, so we wrote a letter."),
+        Score("Purple the slowly of window sang the four."),
+        Score("The new bridge is open."),
+        Score("It rained all night, and in the morning the river had left its bed and stood in the garden."),
+    ),
+    Fill: (
+        Fill("The meal was served on a large ", "table", "."),
+        Fill("She opened the ", "door", " and looked outside."),
+        Fill("They drank a cup of ", "coffee", "."),
+        Fill("The ", "river", " runs into the sea."),
+        Fill("He bought a pound of ", "music", "."),
+    ),
+    Choose: (
+        Choose("Which of these is a colour?", ("blue", "Tuesday")),
+        Choose("Which of these is an animal?", ("bread", "a horse")),
+        Choose("Which of these can be eaten?", ("an apple", "a bridge")),
+        Choose("Which of these is a number?", ("winter", "seven")),
+        Choose("Which of these is a month?", ("gravel", "April")),
+    ),
+}
+"""Asked where there is no experiment, or where it asks something else first: about nobody."""
+
+TASK = Write("Write one short sentence about the weather.")
+"""Asked of an author where there is no experiment."""
+
+SILENT = frozenset({"connect", "timeout", "truncated"})
+"""Failures of a service that is not there; other ways to ask it would not help."""
+
+PARTICULAR = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
+"""Failures of one question that another may not have."""
+
+
+class ModelExamination(Examination):
+    """Examination of a language model in about ten calls, or of an author in one, or a few where that brings nothing.
+
+    Every rung is tried; the best that works (or the one the experiment asks for) is asked several
+    questions alone, one of them twice, and then all in one call. A model that answers on no rung is
+    not rated, nor is one whose answers to several questions come in another number or order. Where the
+    order could not be seen, the result's `adapter` asks one by one, which is always safe.
+
+    Parameters
+    ----------
+    adapter, calls
+        As of `Examination`.
+    asked : sequence of Ask
+        What the experiment asks first. Where this is to write or to draw, the target is its author, and has only
+        to answer at all; where there is nothing, it is tried with questions of ours.
+    """
+
+    def __init__(self, adapter: Adapter, asked: Sequence[Ask], calls: Calls) -> None:
+        super().__init__(adapter, calls)
+        self._asked = {kind: [ask for ask in asked if isinstance(ask, kind)] for kind in (*RUNGS, *AUTHORED)}
+        self._passing: CallFailed | None = None
+
+    async def run(self) -> Capability:
+        """Examine the target."""
+        if any(self._asked[kind] for kind in AUTHORED) and not any(self._asked[kind] for kind in RUNGS):
+            return await self._of_author()
+        return await self._of_model()
+
+    async def _of_author(self) -> Capability:
+        """See whether anything is written, or drawn, at all; one prompt that is declined says nothing about others."""
+        lost: Failure | None = None
+        for ask in self._prompts():
+            reply = await self._one(ask, TRIES if self._passing is None else 1)  # it was waited for once
+            if reply.failure is None:
+                return self._found(shown(text_of(ask)), shown(reply.value), rungs=(ask.asks,))
+            lost = lost or reply.failure
+            self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
+        assert lost is not None  # noqa: S101  an author is asked something
+        hint = "it is the author of the experiment, and has to answer"
+        if self._passing is not None:
+            raise unfit(self._passing, hint)
+        raise TargetUnfit(lost.code, lost.message, hint)
+
+    def _prompts(self) -> list[Ask]:
+        """Choose a few questions to an author, of different prompts as far as there are any."""
+        asked = [ask for kind in AUTHORED for ask in self._asked[kind]]
+        different = {text_of(ask): ask for ask in reversed(asked)}  # the first of each
+        return list(dict.fromkeys([*reversed(different.values()), *asked]))[:MOST_COMPARED]
+
+    async def _of_model(self) -> Capability:
+        """Try every rung, and look closely at the one that will be used."""
+        works: dict[type[Ask], tuple[Ask, Reply]] = {}
+        lost: dict[type[Ask], Failure] = {}
+        for rung in RUNGS:
+            ask, reply = await self._try(rung)
+            if reply.failure is None:
+                works[rung] = (ask, reply)
+            else:
+                lost[rung] = reply.failure
+        if not works and self._passing is not None:
+            raise unfit(self._passing)
+        if not works:
+            raise await self._no_rung(lost)
+        self._notes += [f"it cannot be asked to {kind.asks}: {why.message} ({why.code})" for kind, why in lost.items()]
+        rung = next((kind for kind in works if self._asked[kind]), next(iter(works)))
+        ask, reply = works[rung]
+        alone = await self._alone(rung, ask, reply.value)
+        deterministic = await self._again(ask, reply.value)
+        order_kept = await self._several(alone, deterministic)
+        await self._wrong(rung)
+        return self._found(
+            shown(text_of(ask)),
+            shown(reply.value),
+            deterministic=deterministic,
+            order_kept=order_kept,
+            rungs=tuple(kind.asks for kind in works),
+        )
+
+    def _is_fatal(self, failed: CallFailed) -> bool:
+        """Go on after an error that looks as if it would pass: some engines answer so what they cannot do."""
+        if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
+            return True
+        if failed.retriable:
+            self._passing = failed
+        return False
+
+    async def _try(self, rung: type[Ask]) -> tuple[Ask, Reply]:
+        """Ask a question or two of one kind; a word that a model does not know says nothing about others."""
+        reply = Reply()
+        questions = [*self._asked[rung], *OURS[rung]]
+        for ask in questions[:MOST_COMPARED]:
+            reply = await self._one(ask)
+            if reply.failure is None or reply.failure.code not in PARTICULAR:
+                return ask, reply
+        return questions[0], reply
+
+    async def _no_rung(self, lost: Mapping[type[Ask], Failure]) -> TargetUnfit:
+        """Say why nothing works: what was wrong with each way to ask."""
+        telling = next((why for why in lost.values() if why.code != "unsupported"), lost[Choose])
+        said = "; ".join(f"{kind.asks}: {why.message}" for kind, why in lost.items())
+        writes = (await self._one(TASK)).failure is None
+        author = " (it does write: it can be the author of an experiment)" if writes else ""
+        return TargetUnfit(
+            telling.code,
+            f"it can be asked neither to score, nor to fill, nor to choose{author}: {said}",
+            "use a protocol that gives back the prompt's tokens, fills masks or chats, and settings that it accepts",
+        )
+
+    async def _alone(self, rung: type[Ask], first: Ask, value: Any) -> dict[Ask, Any]:
+        """Ask several questions one by one."""
+        answers, lost = {first: value}, 0
+        questions = spread(self._asked[rung], self._adapter, MOST_COMPARED)
+        for ask in dict.fromkeys([*questions, *OURS[rung]]):
+            if len(answers) + lost >= MOST_COMPARED:
+                break
+            if ask in answers or self._adapter.group_key(ask) != self._adapter.group_key(first):
+                continue
+            reply = await self._one(ask)
+            if reply.failure is None:
+                answers[ask] = reply.value
+            else:
+                lost += 1
+                self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
+        self._check_constant(rung, answers)
+        return answers
+
+    def _check_constant(self, rung: type[Ask], answers: Mapping[Ask, Any]) -> None:
+        """Refuse a model to which all texts are alike; one that always chooses the same letter has its say."""
+        if len(answers) < 3 or told_apart([comparable(value) for value in answers.values()]):
+            return
+        if rung is Choose:
+            self._notes.append("it chose the same letter whatever it was asked")
+            return
+        raise TargetUnfit(
+            "constant",
+            f"{len(answers)} different texts got one and the same probability",
+            "check the model and the path: the text may not reach the model",
+        )
+
+    async def _wrong(self, rung: type[Ask]) -> None:
+        """See how the service says that it cannot answer: an empty text has no probability."""
+        if rung is not Score:
+            return
+        try:
+            reply = (await self._calls.persist(lambda: self._adapter.answer([Score("")]), tries=1))[0]
+        except CallFailed as failed:
+            if failed.retriable:
+                self._notes.append(
+                    f"an empty text was answered with {failed.code}: its errors look as if they would pass, and are "
+                    "asked again in vain"
+                )
+            return
+        if reply.failure is None:
+            self._notes.append("an empty text got a log-probability, which is none of a text")
+
+
+def text_of(ask: Ask) -> str:
+    """Write a question for people."""
+    match ask:
+        case Score(text=text):
+            return text
+        case Fill(before=before, word=word, after=after):
+            return f"{before}[{word}]{after}"
+        case Choose(text=text, options=options):
+            return f"{text} {' / '.join(options)}"
+        case _:
+            return str(getattr(ask, "prompt", ask))

@@ -1,0 +1,177 @@
+"""Whether a translator can be rated.
+
+Its texts carry numbers. Numbers survive translation better than words, so they show whether answers
+come back for the right questions, in order, and whole.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from assay.methods.translation.reading import untranslated
+from assay.model import Failure, Translate
+from workers.egress import CallFailed
+from workers.targets.adapter import Adapter
+from workers.targets.checks.capability import HOPELESS, MEND_ARRAYS, PATIENCE, Calls, Capability, TargetUnfit, unfit
+from workers.targets.checks.examination import Examination
+
+SENTENCES = 40
+"""Sentences of the long text."""
+
+FIRST, STEP = 211, 13
+"""The numbers are 211, 224, 237 …: three digits, so that nobody puts a separator into them."""
+
+_NUMBER = re.compile(r"\d+")
+
+Pair = tuple[str, str]
+
+
+class TranslatorExamination(Examination):
+    """Examination of a translator, in about six calls.
+
+    A service whose answers to several texts come in another number or order is not rated. Where
+    that could not be seen, the result's `adapter` sends texts one by one, which is always safe.
+
+    Parameters
+    ----------
+    adapter, calls
+        As of `Examination`.
+    pairs : sequence of (source, target)
+        What the experiment will ask for; the first is examined, and its way back if it is there.
+    """
+
+    def __init__(self, adapter: Adapter, pairs: Sequence[Pair], calls: Calls) -> None:
+        if not pairs:
+            raise ValueError("an examination needs a pair of languages")
+        super().__init__(adapter, calls)
+        self._pairs = tuple(pairs)
+
+    async def run(self) -> Capability:
+        """Examine the target."""
+        await self._check_languages()
+        asked = sentence(0)
+        returned = await self._first(asked)
+        deterministic = await self._again(Translate(asked, *self._pairs[0]), returned)
+        await self._back(returned)
+        order_kept = await self._numbered() if self._adapter.batch_limit > 1 else None
+        truncates_at = await self._long()
+        return self._found(
+            asked, returned, deterministic=deterministic, order_kept=order_kept, truncates_at=truncates_at
+        )
+
+    def _is_fatal(self, failed: CallFailed) -> bool:
+        return self._latency_s is None or super()._is_fatal(failed)
+
+    def _apart(self, one: str, other: str) -> float:
+        return float(one != other)
+
+    async def _check_languages(self) -> None:
+        try:
+            supported = await self._calls.persist(self._adapter.languages, PATIENCE)
+        except CallFailed as failed:
+            if failed.code in HOPELESS:
+                raise unfit(failed) from None
+            self._notes.append(f"the service did not say which languages it supports ({failed.code})")
+            return
+        self._calls.made -= supported is None  # nothing was asked
+        missing = [pair for pair in dict.fromkeys(self._pairs) if supported is not None and pair not in supported]
+        if missing:
+            listed = ", ".join(f"{source} to {target}" for source, target in missing[:10])
+            raise TargetUnfit(
+                "unsupported-language",
+                f"the service does not translate {listed}",
+                "leave these languages out, or name the service's own codes in settings.language_codes",
+            )
+
+    async def _first(self, asked: str) -> str:
+        """Translate one text: what everything else depends on."""
+        reply = await self._one(Translate(asked, *self._pairs[0]))
+        if reply.failure is not None:
+            raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
+        returned = str(reply.value)
+        if not returned.strip():
+            raise TargetUnfit(
+                "empty", "the service answered a text with nothing", "check the output setting and the languages"
+            )
+        if untranslated(asked, returned):
+            self._notes.append("the text came back as it was sent; the service may not translate this pair")
+        return returned
+
+    async def _back(self, returned: str) -> None:
+        """Translate the first answer back, where the experiment goes there and back."""
+        there, back = self._pairs[0]
+        if (back, there) not in self._pairs[1:]:
+            return
+        reply = await self._one(Translate(returned, back, there))
+        if reply.failure is not None:
+            self._notes.append(f"the way back could not be seen ({reply.failure.code})")
+        elif not str(reply.value).strip():
+            raise TargetUnfit("empty", "the way back brought nothing", f"check that it translates {back} to {there}")
+
+    async def _numbered(self) -> bool | None:
+        """Ask several texts at once; ``True`` if their order was kept, ``None`` if it could not be seen."""
+        size = min(5, self._adapter.batch_limit)
+        numbers = [number(place) for place in range(1, size + 1)]
+        together = await self._together([Translate(sentence(place), *self._pairs[0]) for place in range(1, size + 1)])
+        if together is None:
+            return None
+        found = list(map(numbers_in, together))
+        if all(own in there for own, there in zip(numbers, found, strict=True)):
+            return True
+        if any(set(numbers) - {own} & there for own, there in zip(numbers, found, strict=True)):
+            raise TargetUnfit("out-of-order", f"{size} texts in one call came back in another order", MEND_ARRAYS)
+        self._notes.append("the numbers did not survive, so the order of several texts could not be checked")
+        return None
+
+    async def _long(self) -> int | None:
+        """Ask a text of many sentences; one that comes back without its end makes the target unfit."""
+        asked = " ".join(sentence(place) for place in range(SENTENCES))
+        numbers = [number(place) for place in range(SENTENCES)]
+        reply = await self._one(Translate(asked, *self._pairs[0]))
+        if reply.failure is not None:
+            return self._refused_long(reply.failure, len(asked))
+        kept = numbers_in(reply.value)
+        places = [place for place, each in enumerate(numbers) if each in kept]
+        if not places:
+            self._notes.append("the numbers did not survive, so it could not be seen whether long texts stay whole")
+            return None
+        tail = SENTENCES - 1 - places[-1]
+        if tail > 1:
+            raise TargetUnfit(
+                "truncates",
+                f"of a text of {SENTENCES} sentences ({len(asked):,} characters) the last {tail} did not come back",
+                "raise the service's limit on the length of an answer",
+            )
+        if len(places) < SENTENCES - 1:
+            self._notes.append(f"{SENTENCES - len(places)} of {SENTENCES} numbered sentences lost their number")
+        return None
+
+    def _refused_long(self, failure: Failure, length: int) -> int | None:
+        if failure.code in {"http-400", "http-413", "http-414", "http-422", "unsupported", "cut-short"}:
+            self._notes.append(f"a text of {length:,} characters was refused ({failure.code})")
+            return length
+        self._notes.append(f"whether long texts stay whole could not be seen ({failure.code})")
+        return None
+
+
+def number(place: int) -> int:
+    """Give the number of a sentence; no two sentences share one."""
+    return FIRST + STEP * place
+
+
+def sentence(place: int) -> str:
+    """Write a sentence that any translator knows the words of, with its number in digits."""
+    return f"The house has the number {number(place)}."
+
+
+def numbers_in(returned: object) -> set[int]:
+    """Read the numbers of an answer, in whatever digits they are written."""
+    digits = "".join(_digit(character) for character in str(returned))
+    return {int(found) for found in _NUMBER.findall(digits) if len(found) <= 4}
+
+
+def _digit(character: str) -> str:
+    value = unicodedata.decimal(character, None)
+    return character if value is None else str(value)

@@ -1,0 +1,1 @@
+"""The protocols of targets, one module or package each."""

@@ -1,0 +1,116 @@
+"""Apertium's web service (APy)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import MaxLen
+
+from assay.model import Failure, Reply, Translate
+from workers.egress import CallFailed, Response
+from workers.targets.chain.chain_route import NoWay, check_path, hops
+from workers.targets.language_codes import names_of, three_letters
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_form
+from workers.targets.protocols.http.translator import HttpTranslator, texts_of
+from workers.targets.settings import TranslatorSettings
+
+LONGEST = 41_000
+"""Characters of a text; above about this many APy drops the rest and answers 200 all the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApertiumSettings(TranslatorSettings):
+    """Settings of an Apertium target."""
+
+    mark_unknown: bool = False
+    """Whether words it does not know are marked with an asterisk."""
+    chain: Annotated[tuple[str, ...], MaxLen(20)] = ()
+    """Languages that every text goes through before it goes on to the one that is asked for, in one call of
+    /translateChain: eng, spa, eng. Where they end in the first of them, the way back does without them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.chain:
+            check_path(self.chain, "chain")
+
+
+class Apertium(HttpTranslator[ApertiumSettings]):
+    """Speaks to APy, one text a call."""
+
+    protocol: ClassVar[str] = "apertium"
+    summary: ClassVar[str] = "Apertium APy: form POST /translate with langpair=eng|spa, or /translateChain"
+    settings_type: ClassVar[type] = ApertiumSettings
+    notes: ClassVar[tuple[str, ...]] = (
+        f"texts above {LONGEST:,} characters are not sent: the service drops the rest silently",
+        "words its dictionaries cannot handle come back marked with #, @ or *",
+        "languages are sent as ISO 639-3; a variety (cat_valencia) needs an entry in language_codes",
+    )
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Ask ``/listPairs``; with a chain, those pairs that it leads to."""
+        response = await self._send(Request("GET", "/listPairs"))
+        pairs: set[tuple[str, str]] = set()
+        for each in listed(dig(response.json(), "responseData", place=response.place), place=response.place):
+            sources = self._named(dig(each, "sourceLanguage", place=response.place))
+            targets = self._named(dig(each, "targetLanguage", place=response.place))
+            pairs |= {(source, target) for source in sources for target in targets}
+        return frozenset(pair for pair in self._reached(pairs) if self._served(pair, pairs))
+
+    def code(self, language: str) -> str:
+        """Spell a language in three letters."""
+        return self.settings.language_codes.get(language) or three_letters(language)
+
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        marks = "yes" if self.settings.mark_unknown else "no"
+        codes = self._way(source, target)
+        if len(codes) == 2:
+            return post_form("/translate", {"langpair": "|".join(codes), "q": texts[0], "markUnknown": marks})
+        return post_form("/translateChain", {"langpairs": "|".join(codes), "q": texts[0], "markUnknown": marks})
+
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:  # noqa: ARG002 - one text a call
+        body = response.json()
+        status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
+        if status != 200:
+            raise CallFailed("wrong-shape", f"{response.place} answered 200 and, inside, an error")
+        return texts_of([dig(body, "responseData", "translatedText", place=response.place)], 1, place=response.place)
+
+    def _refuse(self, ask: Translate) -> Failure | None:
+        if len(ask.text) > LONGEST:
+            return Failure(
+                "unsupported", f"the text has {len(ask.text):,} characters; Apertium drops what follows {LONGEST:,}"
+            )
+        return None
+
+    def _way(self, source: str, target: str) -> list[str]:
+        """List the languages that a text goes through, in Apertium's codes."""
+        out, into = self.code(source), self.code(target)
+        if not self.settings.chain:
+            return [out, into]
+        try:
+            way = hops([[self.code(each) for each in self.settings.chain]], out, into)
+        except NoWay as none:
+            raise CallFailed("unsupported", str(none)) from None
+        return [way[0].source, *(hop.target for hop in way)]
+
+    def _reached(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """List the pairs that could be asked for."""
+        if not self.settings.chain:
+            return pairs
+        home = names_of(self.code(self.settings.chain[0]), self.settings.language_codes)
+        ends = {each for pair in pairs for each in pair}
+        return {pair for first in home for end in ends for pair in ((first, end), (end, first))}
+
+    def _served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
+        """Whether Apertium translates every step of the way."""
+        try:
+            codes = self._way(*pair)
+        except CallFailed:
+            return False
+        known = {(self.code(source), self.code(target)) for source, target in pairs}
+        return all(step in known for step in pairwise(codes))
+
+    def _named(self, code: Any) -> set[str]:
+        return names_of(str(code), self.settings.language_codes)

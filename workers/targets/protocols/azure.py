@@ -1,0 +1,83 @@
+"""Azure Translator, in both of its shapes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+from urllib.parse import urlencode
+
+from annotated_types import Ge, Le
+
+from assay.errors import SpecificationError
+from assay.model import Reply, Translate
+from workers.egress import Response
+from workers.targets.language_codes import all_pairs, names_of
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.translator import HttpTranslator, texts_of
+from workers.targets.settings import TranslatorSettings
+
+DEFAULT_CODES: Mapping[str, str] = {"zh": "zh-Hans", "sr": "sr-Cyrl"}
+"""Codes it wants where a request names no script."""
+
+_REGION = re.compile(r"[a-z0-9-]{0,40}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AzureSettings(TranslatorSettings):
+    """Settings of an Azure target."""
+
+    api_version: Literal["3.0", "2026-06-06"] = "3.0"
+    """3.0 takes a list of texts, 2026-06-06 a list of inputs with their targets."""
+    region: str = ""
+    """The resource's region; a regional or multi-service key needs it."""
+    batch_maximum: Annotated[int, Ge(1), Le(1000)] = 100
+    """Most texts in one call."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _REGION.fullmatch(self.region):
+            raise SpecificationError(f"region must look like 'westeurope', not {self.region!r}", "region")
+
+
+class Azure(HttpTranslator[AzureSettings]):
+    """Speaks to Azure Translator."""
+
+    protocol: ClassVar[str] = "azure"
+    summary: ClassVar[str] = "Azure Translator 3.0 or 2026-06-06, with a list of texts"
+    settings_type: ClassVar[type] = AzureSettings
+    needs_secret: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "a resource of its own has another base_url; include its path up to and without /translate",
+        "a regional key without the region setting is refused with status 401",
+    )
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Ask ``/languages``; each can be translated into every other."""
+        query = urlencode({"api-version": self.settings.api_version, "scope": "translation"})
+        response = await self._send(Request("GET", f"/languages?{query}"))
+        spoken = dig(response.json(), "translation", place=response.place)
+        codes = list(spoken) if isinstance(spoken, dict) else listed(spoken, place=response.place)
+        named = {name for code in codes for name in names_of(str(code), self.settings.language_codes, DEFAULT_CODES)}
+        return all_pairs(named, named)
+
+    def code(self, language: str) -> str:
+        """Spell a language as Azure does."""
+        return self.settings.language_codes.get(language) or DEFAULT_CODES.get(language, language)
+
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        headers = {"Ocp-Apim-Subscription-Key": self.target.secret or ""}
+        if self.settings.region:
+            headers["Ocp-Apim-Subscription-Region"] = self.settings.region
+        version, given, wanted = self.settings.api_version, self.code(source), self.code(target)
+        if version == "3.0":
+            query = urlencode({"api-version": version, "from": given, "to": wanted})
+            return post_json(f"/translate?{query}", [{"Text": text} for text in texts], headers)
+        inputs = [{"text": text, "language": given, "targets": [{"language": wanted}]} for text in texts]
+        return post_json(f"/translate?api-version={version}", {"inputs": inputs}, headers)
+
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+        place, body = response.place, response.json()
+        said = listed(body if self.settings.api_version == "3.0" else dig(body, "value", place=place), place=place)
+        return texts_of([dig(each, "translations", 0, "text", place=place) for each in said], len(asks), place=place)

@@ -1,0 +1,1 @@
+"""Any HTTP interface, described by the job."""

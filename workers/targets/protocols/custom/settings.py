@@ -1,0 +1,196 @@
+"""The settings of `custom`: an interface declared in the job, checked when the job is posted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import jmespath
+from annotated_types import Ge, Le, MaxLen, MinLen
+from jmespath.exceptions import JMESPathError
+
+from assay.errors import SpecificationError
+from assay.model import Kind
+from workers.egress import RETRIABLE_STATUSES
+from workers.targets.protocols.custom.templates import check_placeholders, placeholders, standing_alone
+from workers.targets.protocols.http.language_model import LanguageModelSettings
+from workers.targets.settings import PredictorSettings, TranslatorSettings
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110, section 5.6.2
+_VISIBLE = re.compile(r"[\x20-\x7e]*", re.ASCII)
+_OURS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "te", "upgrade", "expect"}
+    | {"trailer", "keep-alive", "proxy-connection"}
+)
+_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
+
+WORDS = ("source", "target")
+"""Placeholders that only translators have."""
+
+PICTURED = ("image_b64", "media_type", "labels", "question")
+"""Placeholders that only image classifiers have."""
+
+Text = Annotated[str, MaxLen(4000)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSettings):
+    """A service's interface. A question goes where ``{text}``, ``{texts}``, ``{row}`` or ``{rows}`` stands.
+
+    ``{source}`` and ``{target}`` are a translator's languages. An image classifier's image goes, in base64, where
+    ``{image_b64}`` stands, and with it may ``{media_type}``, ``{question}`` and ``"{labels}"``, a list. Settings are
+    public; a key belongs in the target's secret and is placed by `auth`.
+    """
+
+    output: Annotated[str, MinLen(1), MaxLen(500)] = "@"
+    """JMESPath to the answer, or with ``batch: array`` to the list of answers: a translator's text, a regressor's
+    number, an embedder's vector; a classifier's label, its probabilities (by label, or in the order of labels), or
+    both as {label: …, scores: …}; an image classifier's probabilities in the same forms, or its text; a language
+    model's text or log-probability, as `answer` says."""
+    answer: Literal["text", "log-probability"] = "text"
+    """Language models: what `output` leads to. ``text``: what the model wrote, where {text} is a prompt.
+    ``log-probability``: how probable {text} is to it, in nats: a number, or the list of its tokens' numbers."""
+    method: Literal["POST", "GET", "PUT"] = "POST"
+    """GET sends no body."""
+    path: Annotated[str, MaxLen(1000)] = ""
+    """What follows base_url, beginning with a slash."""
+    headers: Annotated[Mapping[str, Text], MaxLen(30)] = field(default_factory=dict)
+    """Further headers; may hold {source} and {target}."""
+    query: Annotated[Mapping[str, Text], MaxLen(30)] = field(default_factory=dict)
+    """Query parameters."""
+    body: dict[str, Any] | list[Any] | Literal["{text}", "{texts}", "{row}", "{rows}"] | None = None
+    """What is sent, as JSON or, with ``encoding: form``, as named fields. ``"{row}"`` is a record as an object."""
+    encoding: Literal["json", "form"] = "json"
+    """How the body is written."""
+    response: Literal["json", "text"] = "json"
+    """``text``: the whole body is the answer, and `output` is not looked at."""
+    batch: Literal["none", "array"] = "none"
+    """``array``: one call carries several texts, as ``"{texts}"``, or records, as ``"{rows}"``."""
+    batch_maximum: Annotated[int, Ge(1), Le(1000)] = 25
+    """Most questions in one call, with ``batch: array``."""
+    auth: Literal["none", "header", "query", "body"] = "none"
+    """Where the secret goes."""
+    auth_name: Annotated[str, MaxLen(100)] = "Authorization"
+    """Name of the header, parameter or field that carries it."""
+    auth_value: Annotated[str, MaxLen(500)] = "Bearer {secret}"
+    """How it is written there."""
+    language_style: Literal["639-1", "639-3"] = "639-1"
+    """Two-letter or three-letter codes; ``language_codes`` goes before it."""
+    retriable_statuses: Annotated[tuple[Annotated[int, Ge(400), Le(599)], ...], MaxLen(50)] = tuple(
+        sorted(RETRIABLE_STATUSES)
+    )
+    """Statuses after which asking again may help."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_output()
+        self._check_places()
+        self._check_labels()
+        self._check_headers()
+        self._check_auth()
+
+    def check_secret(self, secret: str | None) -> None:
+        """Refuse a secret that would not be sent, and the lack of one that is to be sent."""
+        if (self.auth == "none") != (secret is None):
+            wrong = "auth is none, so the secret would not be sent" if secret else f"auth is {self.auth}"
+            raise SpecificationError(f"{wrong}: give both auth and a secret, or neither", "auth")
+
+    def check_kind(self, kind: Kind) -> None:
+        """Refuse what nothing fills for this kind of service."""
+        super().check_kind(kind)
+        used = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
+        strange = used & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
+        if kind in {Kind.TRANSLATOR, Kind.EMBEDDER, Kind.LANGUAGE_MODEL}:
+            strange |= used & {"row", "rows"}
+        if kind is Kind.IMAGE_CLASSIFIER:
+            strange |= used & {"text", "texts", "row", "rows"}
+        else:
+            strange |= used & set(PICTURED)
+        if strange:
+            raise SpecificationError(f"{{{min(strange)}}} means nothing to a service of kind {kind}", "settings.body")
+        if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":
+            raise SpecificationError("a call carries one image: set batch to none", "settings.batch")
+        if kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used:
+            raise SpecificationError("nowhere is {image_b64} to be found, so no image would be sent", "settings.body")
+
+    @property
+    def about_records(self) -> bool:
+        """Whether questions are sent as records."""
+        return bool(placeholders(self.body) & {"row", "rows"})
+
+    def _check_output(self) -> None:
+        try:
+            jmespath.compile(self.output)
+        except (JMESPathError, RecursionError) as wrong:
+            raise SpecificationError(f"output is not a JMESPath expression: {_first_line(wrong)}", "output") from None
+
+    def _check_places(self) -> None:
+        """Make sure that the text goes somewhere, once, and that nothing is left unfilled."""
+        text, row = ("texts", "rows") if self.batch == "array" else ("text", "row")
+        if self.path and (not self.path.startswith("/") or not _VISIBLE.fullmatch(self.path)):
+            raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
+        if any(mark in self.path for mark in "?# \\"):
+            raise SpecificationError("path must not hold ?, #, spaces or backslashes; parameters go in query", "path")
+        one = WORDS if self.batch == "array" else ("text", *WORDS)
+        used = check_placeholders(self.path, one, "path") | check_placeholders(dict(self.query), one, "query")
+        check_placeholders(dict(self.headers), WORDS, "headers")
+        if self.body is not None:
+            if self.method == "GET":
+                raise SpecificationError("body must be left out with method GET; use query", "body")
+            used |= check_placeholders(self.body, (text, row, *WORDS, *PICTURED), "body")
+        if not used & {text, row, "image_b64"}:
+            raise SpecificationError(
+                f"nowhere is {{{text}}} or {{{row}}} to be found, so the question would not be sent", "body"
+            )
+        if {text, row} <= used:
+            raise SpecificationError(f"a question is a text or a record: use {{{text}}} or {{{row}}}, not both", "body")
+        if row in used and not standing_alone(self.body, row):
+            raise SpecificationError(f"{{{row}}} must be the whole of its text: it becomes more than text", "body")
+        if self.encoding == "form" and not _flat(self.body):
+            raise SpecificationError("a form's body must be an object of strings", "body")
+        if self.batch == "array" and self.encoding == "form":
+            raise SpecificationError("a form carries one text a call: set batch to none, or encoding to json", "batch")
+
+    def _check_labels(self) -> None:
+        """Make sure that an image's labels can be sent as the list they are."""
+        if "labels" in placeholders(self.body) and (self.encoding == "form" or not standing_alone(self.body, "labels")):
+            raise SpecificationError("{labels} is a list: it must be the whole of its text, in a body of JSON", "body")
+
+    def _check_headers(self) -> None:
+        for name, value in self.headers.items():
+            where = f"headers.{name}"
+            if name.lower() in _SECRET_HEADERS:
+                raise SpecificationError(
+                    f"{name} carries a key, and settings are public: give it as the target's secret, with auth", where
+                )
+            _check_header_name(name, where)
+            if not _VISIBLE.fullmatch(value):
+                raise SpecificationError(f"{where} may hold visible ASCII characters only", where)
+
+    def _check_auth(self) -> None:
+        check_placeholders(self.auth_value, ("secret",), "auth_value")
+        if self.auth == "none":
+            return
+        if not self.auth_name or "secret" not in check_placeholders(self.auth_value, ("secret",), "auth_value"):
+            raise SpecificationError("auth needs an auth_name, and an auth_value that holds {secret}", "auth_value")
+        if self.auth == "header":
+            _check_header_name(self.auth_name, "auth_name")
+        if not _VISIBLE.fullmatch(self.auth_value):
+            raise SpecificationError("auth_value may hold visible ASCII characters only", "auth_value")
+        if self.auth == "body" and not isinstance(self.body, dict):
+            raise SpecificationError("auth can be put in a body only if that is an object", "auth")
+
+
+def _check_header_name(name: str, where: str) -> None:
+    if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
+        raise SpecificationError(f"{name!r} is not a header that can be set", where)
+
+
+def _flat(body: Any) -> bool:
+    return body is None or (isinstance(body, dict) and all(isinstance(value, str) for value in body.values()))
+
+
+def _first_line(wrong: Exception) -> str:
+    return (str(wrong).splitlines() or ["it cannot be read"])[0][:200]

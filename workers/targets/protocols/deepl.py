@@ -1,0 +1,73 @@
+"""DeepL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le
+
+from assay.model import Reply, Translate
+from workers.egress import Response
+from workers.targets.language_codes import all_pairs, names_of
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.translator import HttpTranslator, texts_of
+from workers.targets.settings import TranslatorSettings
+
+INTO: Mapping[str, str] = {"en": "EN-US", "pt": "PT-BR", "zh": "ZH-HANS"}
+"""Varieties it wants of a target language, where a request names none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepLSettings(TranslatorSettings):
+    """Settings of a DeepL target. ``language_codes`` applies to target languages."""
+
+    batch_maximum: Annotated[int, Ge(1), Le(50)] = 50
+    """Most texts in one call."""
+    formality: Literal["default", "more", "less", "prefer_more", "prefer_less"] | None = None
+    """Formal or informal address, where the target language tells them apart."""
+
+
+class DeepL(HttpTranslator[DeepLSettings]):
+    """Speaks to DeepL's API, version 2."""
+
+    protocol: ClassVar[str] = "deepl"
+    summary: ClassVar[str] = "DeepL: POST /v2/translate with a list of texts"
+    settings_type: ClassVar[type] = DeepLSettings
+    needs_secret: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "a free key (it ends in :fx) works with the api-free host only",
+        "status 456 means that the month's characters are used up; it ends the job",
+        "English and Portuguese as target languages are sent as EN-US and PT-BR unless language_codes says otherwise",
+    )
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Ask ``/v2/languages`` twice: what it reads, and what it writes."""
+        sources = await self._listed("source")
+        return all_pairs(sources, await self._listed("target"))
+
+    async def _listed(self, role: str) -> set[str]:
+        response = await self._send(Request("GET", f"/v2/languages?type={role}", self._key))
+        codes = [dig(each, "language", place=response.place) for each in listed(response.json(), place=response.place)]
+        return {name for code in codes for name in names_of(str(code), self.settings.language_codes, INTO)}
+
+    @property
+    def _key(self) -> dict[str, str]:
+        return {"Authorization": f"DeepL-Auth-Key {self.target.secret or ''}"}
+
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        into = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
+        body: dict[str, Any] = {
+            "text": list(texts),
+            "source_lang": source.split("-", maxsplit=1)[0].upper(),  # a source has no varieties
+            "target_lang": into,
+        }
+        if self.settings.formality:
+            body["formality"] = self.settings.formality
+        return post_json("/v2/translate", body, self._key)
+
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+        place = response.place
+        said = listed(dig(response.json(), "translations", place=place), place=place)
+        return texts_of([dig(each, "text", place=place) for each in said], len(asks), place=place)

@@ -1,0 +1,99 @@
+"""Google Cloud Translation, version 2 (basic) and 3 (advanced)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le
+
+from assay.errors import SpecificationError
+from assay.model import Reply, Translate
+from workers.egress import Response
+from workers.targets.language_codes import all_pairs, names_of
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.translator import HttpTranslator, texts_of
+from workers.targets.settings import TranslatorSettings
+
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoogleSettings(TranslatorSettings):
+    """Settings of a Google target."""
+
+    version: Literal["v2", "v3"] = "v2"
+    """v2 takes an API key as the secret, v3 an OAuth access token."""
+    project: str = ""
+    """Project number or id; v3 needs it."""
+    location: str = "global"
+    """Where v3 works."""
+    batch_maximum: Annotated[int, Ge(1), Le(128)] = 64
+    """Most texts in one call."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, value, wanted in (
+            ("project", self.project, self.version == "v3" or bool(self.project)),
+            ("location", self.location, True),
+        ):
+            if wanted and not _IDENTIFIER.fullmatch(value):
+                raise SpecificationError(f"{name} must be a Google identifier for version v3, not {value!r}", name)
+
+
+class Google(HttpTranslator[GoogleSettings]):
+    """Speaks to Google Cloud Translation."""
+
+    protocol: ClassVar[str] = "google"
+    summary: ClassVar[str] = "Google Cloud Translation v2 or v3, with a list of texts"
+    settings_type: ClassVar[type] = GoogleSettings
+    needs_secret: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "texts are sent as plain text; as HTML, v2's default, it would return entities",
+        "the key of v2 travels in a header, not in the address",
+        "the access token of v3 expires within the hour; long jobs need v2",
+    )
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Ask for the supported languages; each can be translated into every other."""
+        if self.settings.version == "v2":
+            response = await self._send(Request("GET", "/language/translate/v2/languages", self._key))
+            spoken = dig(response.json(), "data", "languages", place=response.place)
+            field = "language"
+        else:
+            response = await self._send(Request("GET", f"{self._parent}/supportedLanguages", self._key))
+            spoken = dig(response.json(), "languages", place=response.place)
+            field = "languageCode"
+        codes = [dig(each, field, place=response.place) for each in listed(spoken, place=response.place)]
+        named = {name for code in codes for name in names_of(str(code), self.settings.language_codes)}
+        return all_pairs(named, named)
+
+    @property
+    def _parent(self) -> str:
+        return f"/v3/projects/{self.settings.project}/locations/{self.settings.location}"
+
+    @property
+    def _key(self) -> dict[str, str]:
+        secret = self.target.secret or ""
+        return {"X-Goog-Api-Key": secret} if self.settings.version == "v2" else {"Authorization": f"Bearer {secret}"}
+
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        body: dict[str, Any]
+        if self.settings.version == "v2":
+            body = {"q": list(texts), "source": self.code(source), "target": self.code(target), "format": "text"}
+            return post_json("/language/translate/v2", body, self._key)
+        body = {
+            "contents": list(texts),
+            "mimeType": "text/plain",
+            "sourceLanguageCode": self.code(source),
+            "targetLanguageCode": self.code(target),
+        }
+        return post_json(f"{self._parent}:translateText", body, self._key)
+
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+        place = response.place
+        path = ("data", "translations") if self.settings.version == "v2" else ("translations",)
+        said = listed(dig(response.json(), *path, place=place), place=place)
+        return texts_of([dig(each, "translatedText", place=place) for each in said], len(asks), place=place)

@@ -1,0 +1,120 @@
+"""Hugging Face's inference interface, shown images: zero-shot classifiers, answerers of questions, captioners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from assay.model import Failure, Look, Reply
+from workers.egress import CallFailed, Response
+from workers.targets.parsing.answer_parsing import Misread, classified, seen, unwrapped
+from workers.targets.protocols.http.adapter import Request, post_json
+from workers.targets.protocols.http.images import HttpLooker, Looked, in_base64, labels_wanted, picture_of, worded
+from workers.targets.protocols.http.predictor import json_of
+from workers.targets.protocols.huggingface.inference import HfInference, HfInferenceSettings
+
+
+class HfImages(HttpLooker[HfInferenceSettings]):
+    """Speaks ``/models/{model}`` to a model that is shown images, one a call."""
+
+    protocol: ClassVar[str] = HfInference.protocol
+    summary: ClassVar[str] = HfInference.summary
+    settings_type: ClassVar[type] = HfInferenceSettings
+
+    def _refuse(self, ask: Look) -> Failure | None:
+        match self.settings.task:
+            case "zero-shot-image-classification":
+                return labels_wanted(ask)
+            case "visual-question-answering" if not ask.question.strip():
+                return Failure("unsupported", "there is no question about the image, and this model answers one")
+        return None
+
+    def _ask_for(self, asks: Sequence[Look]) -> Request:
+        (ask,) = asks
+        path = f"/models/{self.settings.model}" if self.settings.model else ""
+        return post_json(path, self._body(ask, in_base64(picture_of(ask, self._egress))), self._bearer())
+
+    def _body(self, ask: Look, image: str) -> dict[str, Any]:
+        settings = self.settings
+        match settings.task:
+            case "visual-question-answering":
+                inputs = {"image": image, "question": ask.question}
+                return {"inputs": inputs, "parameters": {"top_k": settings.top_k}}
+            case "image-to-text":
+                return {"inputs": image}
+        parameters: dict[str, Any] = {"candidate_labels": list(ask.labels)}
+        if settings.hypothesis_template:
+            parameters["hypothesis_template"] = settings.hypothesis_template
+        return {"inputs": image, "parameters": parameters}
+
+    def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:
+        (ask,) = asks
+        place, said = response.place, json_of(response)
+        if isinstance(said, dict) and "error" in said:
+            raise CallFailed("wrong-shape", f"{place} answered 200 and, inside, an error")
+        try:
+            match self.settings.task:
+                case "visual-question-answering":
+                    return [Reply(answered(said, ask.labels))]
+                case "image-to-text":
+                    return [captioned(said)]
+        except Misread as wrong:
+            return [Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))]
+        return [said]
+
+
+def answered(said: Any, labels: Sequence[str]) -> Looked:
+    """Read ``[{"answer": …, "score": …}, …]``, the answers that a model finds likeliest.
+
+    Parameters
+    ----------
+    said : JSON value
+        The answers; some models give one, without a score.
+    labels : sequence of str
+        What the question was about.
+
+    Returns
+    -------
+    dict
+        The best answer as the text. Scores, as the model gave them, where every label is among the
+        answers, in capitals or not; a model that lists but its best answers seldom has them all.
+
+    Raises
+    ------
+    Misread
+        If it is anything else.
+    """
+    answers = _listed(said, "answers")
+    if len(answers) == 1 and answers[0].get("score") is None:
+        return {"scores": None, "text": worded(answers[0].get("answer"))}
+    scores = classified([{"label": each.get("answer"), "score": each.get("score")} for each in answers])["scores"]
+    found = {**{answer.casefold().strip(): score for answer, score in reversed(scores.items())}, **scores}
+    spelled = {label: label if label in scores else label.casefold().strip() for label in labels}
+    complete = bool(labels) and all(spelling in found for spelling in spelled.values())
+    return {
+        "scores": {label: found[spelled[label]] for label in labels} if complete else None,
+        "text": worded(max(scores, key=scores.__getitem__)),
+    }
+
+
+def captioned(said: Any) -> str:
+    """Read ``[{"generated_text": …}]``, a caption.
+
+    Raises
+    ------
+    Misread
+        If it is anything else.
+    """
+    captions = _listed(said, "captions")
+    if len(captions) != 1:
+        raise Misread(f"gave {len(captions)} captions for one image")
+    return worded(captions[0].get("generated_text"))
+
+
+def _listed(said: Any, what: str) -> list[Mapping[str, Any]]:
+    """Take the objects out of the lists around them."""
+    said = unwrapped(said)
+    listed = [said] if isinstance(said, dict) else said
+    if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
+        raise Misread(f"gave {seen(said)} where {what} are due")
+    return listed

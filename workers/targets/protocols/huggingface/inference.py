@@ -1,0 +1,161 @@
+"""Hugging Face's inference interface: classifiers of texts, zero-shot classifiers and embedders.
+
+Its language models are in `hf_language`, its models that are shown images in `hf_images`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.errors import SpecificationError
+from assay.model import Embed, Failure, Kind, Reply
+from workers.egress import CallFailed, Response
+from workers.targets.adapter import Prediction
+from workers.targets.parsing.answer_parsing import MOST_LABELS, Misread, unwrapped, vector_of
+from workers.targets.protocols.http.adapter import Request, post_json
+from workers.targets.protocols.http.language_model import LanguageModelSettings
+from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
+from workers.targets.settings import PredictorSettings
+
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?", re.ASCII)
+
+MOST_TOKENS = 16_384
+"""Vectors of tokens that are pooled to one."""
+
+TASKS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.CLASSIFIER: ("text-classification", "zero-shot-classification"),
+    Kind.LANGUAGE_MODEL: ("fill-mask", "text-generation"),
+    Kind.IMAGE_CLASSIFIER: ("zero-shot-image-classification", "visual-question-answering", "image-to-text"),
+}
+"""What models of a kind may do, where the setting `task` says it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
+    """Settings of a target of Hugging Face's inference interface."""
+
+    model: Annotated[str, MaxLen(200)] = ""
+    """Owner and name of the model; empty where base_url is an endpoint of its own."""
+    task: Literal[
+        "text-classification",
+        "zero-shot-classification",
+        "fill-mask",
+        "text-generation",
+        "zero-shot-image-classification",
+        "visual-question-answering",
+        "image-to-text",
+    ] = "text-classification"
+    """What the model does, if it does not make vectors. Zero-shot classifiers are told the labels."""
+    top_k: Annotated[int, Ge(1), Le(MOST_LABELS)] = 100
+    """Classifiers of texts: labels asked for, at least as many as there are; some services give the first alone.
+    Models that answer questions about images: answers asked for."""
+    multi_label: bool = False
+    """Zero-shot classifiers: whether several labels may hold at once."""
+    hypothesis_template: Annotated[str, MaxLen(500)] = ""
+    """Zero-shot classifiers: the sentence a label is put into, with {} in its place; empty for the service's own."""
+    feature_path: bool = False
+    """Embedders: add /pipeline/feature-extraction to the model's path, for models whose own task is another."""
+    pooling: Literal["none", "mean", "first"] = "none"
+    """Embedders: what to make of one vector for each token; the mean includes marks of beginning and end."""
+    mask: Annotated[str, MinLen(1), MaxLen(50)] = "[MASK]"
+    """Models that fill a mask: what stands for the gap; models of RoBERTa's family know it as <mask>."""
+    word_begins_with_space: bool = False
+    """Models that fill a mask: whether a word after a space is a token with that space (RoBERTa's family)."""
+    uncased: bool = False
+    """Models that fill a mask: whether they know small letters only."""
+    seed: Annotated[int, Ge(0), Le(2**31 - 1)] | None = 0
+    """Models that write: null leaves out the seeds that tell several texts of one prompt apart."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.mask.strip():
+            raise SpecificationError("mask must be what the model knows as its mask, such as [MASK]", "mask")
+        if self.model and not _MODEL.fullmatch(self.model):
+            raise SpecificationError("model must look like 'owner/name'", "model")
+        if self.task == "zero-shot-classification" and not self.labels:
+            raise SpecificationError("a zero-shot classifier must be told its labels", "labels")
+        if self.hypothesis_template and self.hypothesis_template.count("{}") != 1:
+            raise SpecificationError("hypothesis_template must hold {} once, for the label", "hypothesis_template")
+
+    def check_kind(self, kind: Kind) -> None:
+        """Refuse a task that is not the kind's."""
+        super().check_kind(kind)
+        if kind in TASKS and self.task not in TASKS[kind]:
+            some = " or ".join(TASKS[kind])
+            raise SpecificationError(f"task is {self.task}; a target of kind {kind} needs {some}", "settings.task")
+
+
+class HfInference(HttpPredictor[HfInferenceSettings]):
+    """Speaks ``/models/{model}``, one text a call."""
+
+    protocol: ClassVar[str] = "hf-inference"
+    summary: ClassVar[str] = "Hugging Face inference: POST /models/{model} with one text or image"
+    kinds: ClassVar[frozenset[Kind]] = frozenset(
+        {Kind.CLASSIFIER, Kind.EMBEDDER, Kind.LANGUAGE_MODEL, Kind.IMAGE_CLASSIFIER}
+    )
+    settings_type: ClassVar[type] = HfInferenceSettings
+    takes_models: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "503 while the model is loading; it is asked again",
+        "models without names for their labels call them LABEL_0, LABEL_1 …",
+        "a model that gives a vector for each token needs the setting pooling",
+        "labels of a zero-shot classifier are the setting labels",
+        "a word that a model knows in pieces only cannot be filled in: its question fails with unknown-word",
+        "fill-mask: RoBERTa's family needs mask <mask> and word_begins_with_space",
+        "visual-question-answering lists its best answers: labels have probabilities where all of them are among these",
+    )
+
+    def _refuse(self, ask: Prediction) -> Failure | None:
+        if isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model):  # it becomes part of a path
+            return Failure("unsupported", "the model must look like 'owner/name'")
+        return super()._refuse(ask)
+
+    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+        model = model_of(asks, self.settings.model)
+        path = f"/models/{model}" if model else ""
+        if self.target.kind is Kind.EMBEDDER and self.settings.feature_path:
+            path += "/pipeline/feature-extraction"
+        body: dict[str, Any] = {"inputs": texts_in(asks)[0]}
+        if self.target.kind is Kind.CLASSIFIER:
+            body["parameters"] = self._parameters()
+        return post_json(path, body, self._bearer())
+
+    def _parameters(self) -> dict[str, Any]:
+        settings = self.settings
+        if settings.task == "text-classification":
+            return {"top_k": settings.top_k}
+        parameters: dict[str, Any] = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
+        if settings.hypothesis_template:
+            parameters["hypothesis_template"] = settings.hypothesis_template
+        return parameters
+
+    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
+        place, body = response.place, json_of(response)
+        if isinstance(body, dict) and "error" in body:
+            raise CallFailed("wrong-shape", f"{place} answered 200 and, inside, an error")
+        if self.target.kind is Kind.CLASSIFIER:
+            if isinstance(body, dict) and {"labels", "scores"} <= body.keys():  # it repeats the text, too
+                return [{"labels": body["labels"], "scores": body["scores"]}]
+            return [body]
+        try:
+            return [self._pooled(unwrapped(body))]
+        except Misread as wrong:
+            return [Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))]
+
+    def _pooled(self, said: Any) -> Any:
+        """Make one vector of a vector for each token."""
+        if not (isinstance(said, list) and said and isinstance(said[0], list)):
+            return said
+        if self.settings.pooling == "none" or len(said) > MOST_TOKENS:
+            raise Misread(f"gave {len(said):,} vectors for one text; the setting pooling makes one of them")
+        if self.settings.pooling == "first":
+            return said[0]
+        vectors = [vector_of(each) for each in said]
+        if len({len(each) for each in vectors}) > 1:
+            raise Misread("gave vectors of different lengths for one text")
+        return [sum(column) / len(vectors) for column in zip(*vectors, strict=True)]

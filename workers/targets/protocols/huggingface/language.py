@@ -1,0 +1,94 @@
+"""Language models behind Hugging Face's inference interface: those that fill a gap, and those that write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from assay.model import Ask, Choose, Failure, Fill, Reply, Write
+from workers.egress import CallFailed, Response
+from workers.targets.adapter import Worded
+from workers.targets.parsing.answer_parsing import ROUNDING, Misread, number_of, seen, unwrapped
+from workers.targets.protocols.http.adapter import Request, dig, post_json
+from workers.targets.protocols.http.choice_letters import completed_by_letter, first_line
+from workers.targets.protocols.http.language_model import HttpLanguageModel, Said
+from workers.targets.protocols.http.predictor import json_of
+from workers.targets.protocols.huggingface.inference import HfInference, HfInferenceSettings
+
+
+class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
+    """Speaks ``/models/{model}`` to a model of the task fill-mask or text-generation, one question a call."""
+
+    protocol: ClassVar[str] = HfInference.protocol
+    summary: ClassVar[str] = HfInference.summary
+    settings_type: ClassVar[type] = HfInferenceSettings
+
+    def _refuse(self, ask: Worded) -> Failure | None:
+        refused = super()._refuse(ask)
+        if refused is None and isinstance(ask, Fill) and self.settings.mask in ask.before + ask.word + ask.after:
+            return Failure("unsupported", f"the text holds {self.settings.mask}, which stands for the gap")
+        return refused
+
+    def _offered(self) -> Sequence[type[Ask]]:
+        return (Fill,) if self.settings.task == "fill-mask" else (Choose, Write)
+
+    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+        (ask,) = asks
+        settings = self.settings
+        parameters: dict[str, Any] = {"return_full_text": False}
+        match ask:
+            case Fill(before=before, after=after):
+                inputs, parameters = f"{before}{settings.mask}{after}", {"targets": [self._word(ask)], "top_k": 1}
+            case Choose():
+                inputs = completed_by_letter(ask, settings.choice_instruction)
+                parameters |= {"max_new_tokens": settings.choice_tokens, "do_sample": False}
+            case Write(prompt=inputs):
+                warm = bool(settings.writing_temperature)
+                parameters |= {
+                    "max_new_tokens": settings.writing_tokens,
+                    "do_sample": warm,
+                    "temperature": settings.writing_temperature if warm else None,
+                    "seed": None if settings.seed is None else ask.number,
+                    "stop": list(settings.writing_stop) or None,
+                }
+            case _:  # pragma: no cover - refused before
+                raise AssertionError(ask.asks)
+        told = {name: value for name, value in parameters.items() if value is not None}
+        path = f"/models/{settings.model}" if settings.model else ""
+        return post_json(path, {"inputs": inputs, "parameters": told}, self._bearer())
+
+    def _word(self, ask: Fill) -> str:
+        spaced = self.settings.word_begins_with_space and ask.before[-1:].isspace()  # the first word has none
+        return f" {ask.word}" if spaced else ask.word
+
+    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
+        place, said = response.place, unwrapped(json_of(response))
+        if isinstance(said, dict) and "error" in said:
+            raise CallFailed("wrong-shape", f"{place} answered 200 and, inside, an error")
+        if not isinstance(asks[0], Fill):
+            text = dig(said[0] if isinstance(said, list) and said else said, "generated_text", place=place)
+            return [Said(first_line(text) if isinstance(asks[0], Choose) and isinstance(text, str) else text)]
+        try:
+            return [Reply({"probability": self._probability(said, asks[0].word)})]
+        except _NotKnown as unknown:
+            return [Reply(failure=Failure("unknown-word", f"the model at {place} {unknown}"))]
+        except Misread as wrong:
+            return [Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))]
+
+    def _probability(self, said: Any, word: str) -> float:
+        """Read the word's probability, if it is the word's."""
+        filled = said[0] if isinstance(said, list) and said else said
+        if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):
+            raise Misread(f"gave {seen(filled)} where a token with its score is due")
+        token = filled["token_str"].replace("▁", " ").replace("Ġ", " ").strip()
+        same = token.casefold() == word.casefold() if self.settings.uncased else token == word
+        if not same:
+            raise _NotKnown(f"does not know {word[:60]!r} as one token")
+        number = number_of(filled.get("score"))
+        if not -ROUNDING <= number <= 1 + ROUNDING:
+            raise Misread(f"gave {number:g} where a probability is due")
+        return min(1.0, max(0.0, number))
+
+
+class _NotKnown(ValueError):
+    """Another token than the word came back."""

@@ -1,0 +1,197 @@
+"""The open inference protocol, version 2: KServe, Triton, MLServer, Seldon."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.errors import SpecificationError
+from assay.model import Ask, Classify, Failure, Field, Kind, Regress
+from workers.egress import CallFailed, Response
+from workers.targets.adapter import Prediction
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.predictor import HttpPredictor, given_in, json_of, rows_in, texts_in
+from workers.targets.settings import PredictorSettings
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
+_REALS = frozenset({"FP16", "BF16", "FP32", "FP64"})
+_WHOLE = frozenset({"INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"})
+
+DATATYPES: Mapping[type, str] = {bool: "BOOL", int: "INT64", float: "FP64", str: "BYTES"}
+"""What a cell is sent as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An output of the service, cut into rows.
+
+    Attributes
+    ----------
+    name, datatype : str
+    rows : list
+        A value for each question, or a list of values where the tensor has a second axis.
+    width : int or None
+        Values a row; ``None`` for a tensor of one axis.
+    """
+
+    name: str
+    datatype: str
+    rows: list[Any]
+    width: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KserveSettings(PredictorSettings):
+    """Settings of a model that speaks the open inference protocol."""
+
+    model: Annotated[str, MinLen(1), MaxLen(200)]
+    """Name of the model."""
+    version: Annotated[str, MaxLen(200)] = ""
+    """Version of the model; empty for the service's choice."""
+    layout: Literal["columns", "matrix"] = "columns"
+    """Records: a tensor for each column, or one tensor of numbers."""
+    input_name: Annotated[str, MinLen(1), MaxLen(200)] = "input-0"
+    """Name of the tensor that carries texts, or records with ``layout: matrix``."""
+    datatype: Literal["FP32", "FP64"] = "FP32"
+    """Numbers of a matrix; columns are FP64, INT64, BOOL or BYTES, as their cells are."""
+    flat: bool = False
+    """Whether texts and columns have the shape [n] instead of [n, 1]."""
+    content_type: Annotated[str, MaxLen(50)] = ""
+    """What MLServer is told about the request: "pd" for a table, "np", "str"."""
+    outputs: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(200)], ...], MaxLen(10)] = ()
+    """Names of the outputs to read; empty: all."""
+    batch_maximum: Annotated[int, Ge(1), Le(1000)] = 24
+    """Most questions in one call: the first axis of every tensor."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, value, wanted in (("model", self.model, True), ("version", self.version, bool(self.version))):
+            if wanted and not _NAME.fullmatch(value):
+                raise SpecificationError(f"{name} may hold letters, digits, dots, hyphens and underscores", name)
+
+
+class Kserve(HttpPredictor[KserveSettings]):
+    """Speaks ``/v2/models/{model}/infer``."""
+
+    protocol: ClassVar[str] = "kserve"
+    summary: ClassVar[str] = "Open inference protocol v2 (KServe, Triton, MLServer): POST /v2/models/{model}/infer"
+    settings_type: ClassVar[type] = KserveSettings
+    takes_records: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "GET /v2/models/{model} tells the names, shapes and datatypes it wants",
+        "a classifier's output of texts or whole numbers is its label, one of real numbers its probabilities",
+        "probabilities have no names: the setting labels gives them, in their order",
+        "binary tensors are not read; do not ask for them",
+    )
+
+    def group_key(self, ask: Ask) -> Hashable:
+        """Questions whose cells have the same datatypes may share a call: a column's tensor has one."""
+        given = ask.given if isinstance(ask, Classify | Regress) else ""
+        if isinstance(given, str) or self.settings.layout == "matrix":
+            return super().group_key(ask)
+        return (super().group_key(ask), tuple(type(cell) for _, cell in given))
+
+    def _refuse(self, ask: Prediction) -> Failure | None:
+        given = given_in(ask)
+        for name, cell in () if isinstance(given, str) else given:
+            if cell is None:
+                return Failure("unsupported", f"the cell {name!r} is empty, and tensors have no empty cells")
+            if isinstance(cell, str) and self.settings.layout == "matrix":
+                return Failure("unsupported", f"the cell {name!r} is no number, and a matrix holds numbers only")
+        return super()._refuse(ask)
+
+    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+        settings = self.settings
+        body: dict[str, Any] = {"inputs": self._inputs(texts_in(asks), rows_in(asks))}
+        if settings.content_type:
+            body["parameters"] = {"content_type": settings.content_type}
+        if settings.outputs:
+            body["outputs"] = [{"name": name} for name in settings.outputs]
+        version = f"/versions/{settings.version}" if settings.version else ""
+        return post_json(f"/v2/models/{settings.model}{version}/infer", body, self._bearer())
+
+    def _inputs(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> list[dict[str, Any]]:
+        if texts:
+            return [self._column(self.settings.input_name, list(texts))]
+        if self.settings.layout == "columns":
+            return [self._column(name, [row[name] for row in rows]) for name in rows[0]]
+        data = [float(cell) for row in rows for cell in row.values() if cell is not None]
+        shape = [len(rows), len(rows[0])]
+        return [{"name": self.settings.input_name, "shape": shape, "datatype": self.settings.datatype, "data": data}]
+
+    def _column(self, name: str, cells: list[Any]) -> dict[str, Any]:
+        shape = [len(cells)] if self.settings.flat else [len(cells), 1]
+        return {"name": name, "shape": shape, "datatype": DATATYPES[type(cells[0])], "data": cells}
+
+    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
+        place = response.place
+        said = listed(dig(json_of(response), "outputs", place=place), place=place)
+        tensors = [read_tensor(each, len(asks), place) for each in said if self._wanted(each, place)]
+        reals = next((each for each in tensors if each.datatype in _REALS), None)
+        whole = next((each for each in tensors if each.datatype in _WHOLE), None)
+        words = next((each for each in tensors if each.datatype == "BYTES"), None)
+        if self.target.kind is Kind.CLASSIFIER:
+            return self._classes(words or whole, reals, place)
+        numbers = reals or whole
+        if numbers is None:
+            raise CallFailed("wrong-shape", f"{place} gave no output of numbers")
+        return numbers.rows
+
+    def _wanted(self, said: Any, place: str) -> bool:
+        return not self.settings.outputs or dig(said, "name", place=place) in self.settings.outputs
+
+    def _classes(self, named: Tensor | None, scored: Tensor | None, place: str) -> list[Any]:
+        """Combine the output that names the class with the one that holds the probabilities."""
+        if named is not None and scored is None:
+            return [{"label": single(row)} for row in named.rows]
+        if named is None and scored is not None:
+            return [row if isinstance(row, list) else [row] for row in scored.rows]
+        if named is None or scored is None:
+            raise CallFailed("wrong-shape", f"{place} gave no output of labels or probabilities")
+        rows = zip(named.rows, scored.rows, strict=True)
+        return [{"label": single(name), "scores": row if isinstance(row, list) else [row]} for name, row in rows]
+
+
+def single(row: Any) -> Any:
+    """Take a single value out of its row."""
+    return row[0] if isinstance(row, list) and len(row) == 1 else row
+
+
+def read_tensor(said: Any, expected: int, place: str) -> Tensor:
+    """Cut an output into one row for each question.
+
+    Raises
+    ------
+    CallFailed
+        ``wrong-count`` if its first axis is not as long as there were questions; ``wrong-shape`` if
+        its data are not there, or do not fill its shape.
+    """
+    name, datatype = str(dig(said, "name", place=place))[:200], dig(said, "datatype", place=place)
+    shape = listed(dig(said, "shape", place=place), place=place)
+    if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
+        raise CallFailed("wrong-shape", f"{place} gave an output whose shape is no list of lengths")
+    if shape[0] != expected:
+        raise CallFailed("wrong-count", f"{place} gave an output of {shape[0]} rows for {expected} questions")
+    data = flattened(listed(dig(said, "data", place=place), place=place), len(shape))
+    if len(data) != math.prod(shape):
+        raise CallFailed("wrong-shape", f"{place} gave an output of {len(data)} values for the shape it names")
+    if len(shape) == 1:
+        return Tensor(name, str(datatype), data, None)
+    width = math.prod(shape[1:])
+    if math.prod(shape[1:-1]) != 1:
+        raise CallFailed("wrong-shape", f"{place} gave an output of {len(shape)} axes; two are read")
+    return Tensor(name, str(datatype), [data[at : at + width] for at in range(0, len(data), width)], width)
+
+
+def flattened(data: list[Any], axes: int) -> list[Any]:
+    """Put nested data into one list; services may write them either way."""
+    for _ in range(axes - 1):
+        if not any(isinstance(each, list) for each in data):
+            return data
+        data = [value for each in data for value in (each if isinstance(each, list) else [each])]
+    return data

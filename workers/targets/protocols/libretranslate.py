@@ -1,0 +1,89 @@
+"""LibreTranslate, and what imitates it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Le
+
+from assay.model import Reply, Translate
+from workers.egress import CallFailed, Response
+from workers.targets.language_codes import all_pairs, names_of
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.translator import HttpTranslator, texts_of
+from workers.targets.settings import TranslatorSettings
+
+ALIASES: Mapping[str, str] = {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}
+"""Codes it takes but does not list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibreTranslateSettings(TranslatorSettings):
+    """Settings of a LibreTranslate target."""
+
+    batch_maximum: Annotated[int, Ge(1), Le(1000)] = 25
+    """Most texts in one call; 1 sends each text by itself."""
+
+
+class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
+    """Speaks to LibreTranslate."""
+
+    protocol: ClassVar[str] = "libretranslate"
+    summary: ClassVar[str] = "LibreTranslate: POST /translate with q, source and target"
+    settings_type: ClassVar[type] = LibreTranslateSettings
+    notes: ClassVar[tuple[str, ...]] = (
+        "the secret travels as api_key in the body",
+        "a wrong key may be answered with status 200 and an emoji; it is recognised and treated as refused access",
+        "a ban is status 403",
+    )
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Ask ``/languages``; versions that list no targets translate from each into every other."""
+        response = await self._send(Request("GET", "/languages"))
+        spoken = listed(response.json(), place=response.place)
+        codes = {self._theirs(each, response) for each in spoken}
+        pairs: set[tuple[str, str]] = set()
+        for each in spoken:
+            said = each.get("targets")
+            targets = {str(code) for code in said} if isinstance(said, list) else codes
+            named = [name for code in targets for name in self._named(code)]
+            pairs |= all_pairs(self._named(self._theirs(each, response)), named)
+        return frozenset(pairs)
+
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        body: dict[str, Any] = {
+            "q": texts[0] if len(texts) == 1 else list(texts),
+            "source": self.code(source),
+            "target": self.code(target),
+            "format": "text",
+        }
+        if self.target.secret:
+            body["api_key"] = self.target.secret
+        return post_json("/translate", body)
+
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+        said = dig(response.json(), "translatedText", place=response.place)
+        texts = texts_of([said] if isinstance(said, str) else said, len(asks), place=response.place)
+        if all(_only_an_emoji(text, ask.text) for text, ask in zip(texts, asks, strict=True)):
+            raise CallFailed("auth", f"{response.place} answered with an emoji, its way to say that the key is wrong")
+        return texts
+
+    def _named(self, code: str) -> set[str]:
+        return names_of(code, self.settings.language_codes, ALIASES)
+
+    @staticmethod
+    def _theirs(each: Any, response: Response) -> str:
+        return str(dig(each, "code", place=response.place))
+
+
+def _only_an_emoji(text: str, asked: str) -> bool:
+    """Whether words were answered by a picture and no word."""
+    return (
+        bool(re.search(r"\w", asked))
+        and not re.search(r"\w", text)
+        and any(unicodedata.category(character) == "So" for character in text)
+    )

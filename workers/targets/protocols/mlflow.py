@@ -1,0 +1,88 @@
+"""MLflow's scoring server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.model import Field
+from workers.egress import CallFailed, Response
+from workers.targets.adapter import Prediction
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.predictor import HttpPredictor, json_of, rows_in, texts_in
+from workers.targets.settings import PredictorSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class MlflowSettings(PredictorSettings):
+    """Settings of a model behind MLflow's scoring server."""
+
+    input_format: Literal["dataframe_split", "dataframe_records", "instances", "inputs"] = "dataframe_split"
+    """How questions are written: as a table by rows or by records, or as TensorFlow's instances or inputs."""
+    text_column: Annotated[str, MinLen(1), MaxLen(200)] = "text"
+    """Column of a table that carries a text; instances and inputs carry texts as they are."""
+    output_column: Annotated[str, MaxLen(200)] = ""
+    """Column to read where predictions are a table of several; empty: all of it."""
+    batch_maximum: Annotated[int, Ge(1), Le(10_000)] = 24
+    """Most questions in one call."""
+
+
+class Mlflow(HttpPredictor[MlflowSettings]):
+    """Speaks ``/invocations`` with a table of texts or records."""
+
+    protocol: ClassVar[str] = "mlflow"
+    summary: ClassVar[str] = "MLflow's scoring server: POST /invocations with a table"
+    settings_type: ClassVar[type] = MlflowSettings
+    takes_records: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "scikit-learn models predict labels, not probabilities, unless they were logged with predict_proba",
+        "rows of probabilities have no names: the setting labels gives them, in the order of the columns",
+        "models with a signature refuse columns it does not name, and integers where it wants doubles",
+        "it has no keys of its own; a secret is sent as a bearer token, for a proxy before it",
+    )
+
+    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+        texts, rows = texts_in(asks), rows_in(asks)
+        how = self.settings.input_format
+        body = {how: list(texts)} if texts and how in {"instances", "inputs"} else {how: self._table(texts, rows)}
+        return post_json("/invocations", body, self._bearer())
+
+    def _table(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> Any:
+        """Write questions as a table; rows of one call have the same columns."""
+        rows = rows or [{self.settings.text_column: text} for text in texts]
+        columns = list(rows[0])
+        match self.settings.input_format:
+            case "dataframe_split":
+                return {"columns": columns, "data": [list(row.values()) for row in rows]}
+            case "inputs":
+                return {column: [row[column] for row in rows] for column in columns}
+            case _:
+                return list(rows)
+
+    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
+        place = response.place
+        said = dig(json_of(response), "predictions", place=place)
+        if isinstance(said, dict):
+            said = self._rows(said, place)
+        pieces = [self._column(each, place) for each in listed(said, place=place)]
+        if len(pieces) != len(asks):
+            raise CallFailed("wrong-count", f"{place} gave {len(pieces)} predictions for {len(asks)} rows")
+        return pieces
+
+    def _rows(self, columns: dict[str, Any], place: str) -> list[Any]:
+        """Turn predictions by columns into predictions by rows."""
+        lengths = {len(listed(column, place=place)) for column in columns.values()}
+        if len(lengths) != 1:
+            raise CallFailed("wrong-shape", f"{place} gave columns of predictions of different lengths")
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def _column(self, piece: Any, place: str) -> Any:
+        if not isinstance(piece, dict):
+            return piece
+        if self.settings.output_column:
+            return dig(piece, self.settings.output_column, place=place)
+        return next(iter(piece.values())) if len(piece) == 1 else piece

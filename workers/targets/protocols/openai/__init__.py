@@ -1,0 +1,1 @@
+"""OpenAI's interface: chats, completions, embeddings and images."""

@@ -1,0 +1,178 @@
+"""A chat model behind OpenAI's interface, used as a translator, or asked to choose and to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.catalog import languages
+from assay.errors import SpecificationError
+from assay.model import Choose, Failure, Kind, Reply, Translate, Write
+from workers.egress import CallFailed, Response
+from workers.targets.adapter import Worded
+from workers.targets.protocols.http.adapter import Request, dig, post_json
+from workers.targets.protocols.http.choice_letters import Likelihoods, lettered
+from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
+from workers.targets.protocols.http.predictor import json_of
+from workers.targets.protocols.http.translator import HttpTranslator
+from workers.targets.protocols.openai.completions import first_said
+from workers.targets.settings import TranslatorSettings
+
+INSTRUCTION = (
+    "You are a translation engine. Translate the user's text from {source} into {target}. "
+    "Answer with the translation only: no explanation, no alternatives, no quotation marks. "
+    "Keep the number of sentences and their order."
+)
+
+_FENCED = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
+_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "‘": "’", "'": "'", "「": "」", "`": "`"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAIChatSettings(TranslatorSettings, LanguageModelSettings):
+    """Settings of a chat model. ``language_codes`` gives the names for a translator's instruction."""
+
+    model: Annotated[str, MinLen(1), MaxLen(200)]
+    """Which model answers."""
+    instruction: Annotated[str, MinLen(1), MaxLen(4000)] = INSTRUCTION
+    """What a translator is told; must hold {target}, may hold {source}."""
+    temperature: Annotated[float, Ge(0), Le(2)] | None = 0.0
+    """Null leaves it out, for models that refuse it. Texts that it writes have a temperature of their own."""
+    seed: Annotated[int, Ge(0), Le(2**31 - 1)] | None = 0
+    """Null leaves it out, for services that refuse it; texts that it writes have their own."""
+    max_tokens: Annotated[int, Ge(1), Le(100_000)] | None = None
+    """Most tokens of a translation; an answer that ends there is of no use and is counted as failed."""
+    image_detail: Literal["auto", "low", "high"] | None = None
+    """Image classifiers: how closely an image is looked at, for services that offer it. Null leaves it out."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if "{target}" not in self.instruction:
+            raise SpecificationError("instruction must hold {target}, the language to translate into", "instruction")
+
+
+class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
+    """Speaks ``/v1/chat/completions``, one text a call."""
+
+    protocol: ClassVar[str] = "openai-chat"
+    summary: ClassVar[str] = "A chat model (OpenAI's interface), told to translate, to choose or to write"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR, Kind.LANGUAGE_MODEL, Kind.IMAGE_CLASSIFIER})
+    settings_type: ClassVar[type] = OpenAIChatSettings
+    notes: ClassVar[tuple[str, ...]] = (
+        "temperature 0 and a seed make answers alike, not identical",
+        "quotation marks and code fences around a whole translation are taken off",
+        "language models: some models refuse a temperature, seed, top_logprobs or choice_tokens; null leaves it out",
+        "language models: where first tokens have probabilities, a choice is read from these even if it is not written",
+        "image classifiers: labels are options with letters; their order can sway the model, so it is to be varied",
+        "a 429 that says insufficient_quota ends the job; other 429s are waited for",
+    )
+
+    def code(self, language: str) -> str:
+        """Name a language as people do: "Spanish (es)"."""
+        name = languages().get(language.split("-", maxsplit=1)[0].lower())
+        return self.settings.language_codes.get(language) or (f"{name} ({language})" if name else language)
+
+    def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
+        told = self.settings.instruction.replace("{source}", self.code(source)).replace("{target}", self.code(target))
+        body: dict[str, Any] = {
+            "model": self.settings.model,
+            "messages": [{"role": "system", "content": told}, {"role": "user", "content": texts[0]}],
+            "stream": False,
+        }
+        for name in ("temperature", "seed", "max_tokens"):
+            if (value := getattr(self.settings, name)) is not None:
+                body[name] = value
+        return post_json("/v1/chat/completions", body, self._bearer())
+
+    def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
+        place = response.place
+        choice = dig(response.json(), "choices", 0, place=place)
+        said = dig(choice, "message", "content", place=place)
+        reason = choice.get("finish_reason")
+        if reason == "length":
+            return [Reply(failure=Failure("cut-short", f"the model at {place} stopped at its limit of tokens"))]
+        if reason == "content_filter" or choice["message"].get("refusal") or said is None:
+            return [Reply(failure=Failure("declined", f"the model at {place} chose not to answer"))]
+        if not isinstance(said, str):
+            raise CallFailed("wrong-shape", f"{place} gave {type(said).__name__} where the model's text is due")
+        return [unwrapped(said, asks[0].text)]
+
+
+class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
+    """Speaks ``/v1/chat/completions`` to a language model, one question a call."""
+
+    protocol: ClassVar[str] = OpenAIChat.protocol
+    summary: ClassVar[str] = OpenAIChat.summary
+    settings_type: ClassVar[type] = OpenAIChatSettings
+
+    def _ask_for(self, asks: Sequence[Worded]) -> Request:
+        (ask,) = asks
+        settings = self.settings
+        asked: dict[str, Any] = {"model": settings.model, "messages": messages_of(ask, settings), "stream": False}
+        if isinstance(ask, Choose):
+            asked |= {
+                "temperature": settings.temperature,
+                "seed": settings.seed,
+                "max_tokens": settings.choice_tokens,
+                "logprobs": None if settings.top_logprobs is None else True,
+                "top_logprobs": settings.top_logprobs,
+            }
+        elif isinstance(ask, Write):
+            asked |= {
+                "temperature": settings.writing_temperature,
+                "seed": None if settings.seed is None else ask.number,
+                "max_tokens": settings.writing_tokens,
+                "stop": list(settings.writing_stop) or None,
+            }
+        body = {name: value for name, value in asked.items() if value is not None}
+        return post_json("/v1/chat/completions", body, self._bearer())
+
+    def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
+        return [said_in(response)]
+
+
+def said_in(response: Response) -> Said:
+    """Read what a chat model wrote.
+
+    Raises
+    ------
+    CallFailed
+        ``wrong-shape`` and others, where the answer is not one of this protocol.
+    """
+    place = response.place
+    choice = dig(json_of(response), "choices", 0, place=place)
+    message = dig(choice, "message", place=place)
+    said = dig(message, "content", place=place)
+    reason, told = choice.get("finish_reason"), choice.get("logprobs")
+    content = told.get("content") if isinstance(told, dict) else None
+    first: Likelihoods = first_said(content) if isinstance(content, list) else ()
+    if reason == "content_filter" or message.get("refusal") or said is None:
+        return Said(said, first, "declined")
+    return Said(said, first, "length" if reason == "length" else "")
+
+
+def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, str]]:
+    """Write a question to a chat model: options with their letters and an instruction, or a prompt as it is."""
+    match ask:
+        case Choose():
+            told = {"role": "system", "content": settings.choice_instruction}
+            return [told, {"role": "user", "content": lettered(ask)}]
+        case Write(prompt=prompt):
+            return [{"role": "user", "content": prompt}]
+    raise AssertionError(ask.asks)  # pragma: no cover - refused before
+
+
+def unwrapped(said: str, asked: str) -> str:
+    """Take off the fence or the quotation marks around a whole answer, unless the question had them too."""
+    said = said.strip()
+    if not asked.lstrip().startswith("```") and (fenced := _FENCED.match(said)):
+        said = fenced[1].strip()
+    closing = _QUOTES.get(said[:1])
+    if closing is None or len(said) < 2 or not said.endswith(closing) or asked.strip()[:1] in _QUOTES:
+        return said
+    within = said[1:-1]
+    return said if said[0] in within or closing in within else within.strip()

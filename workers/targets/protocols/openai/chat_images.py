@@ -1,0 +1,93 @@
+"""A chat model behind OpenAI's interface that is shown images, and asked about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from assay.model import Choose, Failure, Look, Reply, Write
+from workers.egress import Response
+from workers.targets.protocols.http.adapter import Request, post_json
+from workers.targets.protocols.http.choice_letters import Likelihoods, letter_shares
+from workers.targets.protocols.http.images import HttpLooker, accept_look, data_url, picture_of
+from workers.targets.protocols.http.language_model import Said, accept_worded, why_unasked
+from workers.targets.protocols.openai.chat import OpenAIChat, OpenAIChatSettings, messages_of, said_in
+
+WHICH = "Which of these fits the picture best?"
+"""Asked where an experiment gives labels and no question."""
+
+CAPTION = "Describe the picture in one short sentence."
+"""Asked where it gives neither."""
+
+
+class ChatLooker(HttpLooker[OpenAIChatSettings]):
+    """Speaks ``/v1/chat/completions``, one image with its question a call.
+
+    Two labels and more are options with letters; the reply's text is the label that was chosen. Its scores are
+    the probabilities of the letters, if every one of them is among the tokens that could have come first.
+    """
+
+    protocol: ClassVar[str] = OpenAIChat.protocol
+    summary: ClassVar[str] = OpenAIChat.summary
+    settings_type: ClassVar[type] = OpenAIChatSettings
+
+    def _refuse(self, ask: Look) -> Failure | None:
+        return why_unasked(question_of(ask), (Choose, Write))
+
+    def _ask_for(self, asks: Sequence[Look]) -> Request:
+        (ask,) = asks
+        settings, question = self.settings, question_of(ask)
+        *told, last = messages_of(question, settings)
+        detail = {} if settings.image_detail is None else {"detail": settings.image_detail}
+        image = {"url": data_url(picture_of(ask, self._egress)), **detail}
+        shown = [{"type": "text", "text": last["content"]}, {"type": "image_url", "image_url": image}]
+        asked: dict[str, Any] = {
+            "model": settings.model,
+            "messages": [*told, {"role": "user", "content": shown}],
+            "stream": False,
+            "temperature": settings.temperature,
+            "seed": settings.seed,
+            "max_tokens": settings.writing_tokens,
+        }
+        if isinstance(question, Choose):
+            logprobs = None if settings.top_logprobs is None else True
+            asked |= {
+                "max_tokens": settings.choice_tokens,
+                "logprobs": logprobs,
+                "top_logprobs": settings.top_logprobs,
+            }
+        body = {name: value for name, value in asked.items() if value is not None}
+        return post_json("/v1/chat/completions", body, self._bearer())
+
+    def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
+        return [said_in(response)]
+
+    def _accept(self, said: Said, ask: Look, place: str) -> Reply:
+        reply = accept_worded(said, question_of(ask), place)
+        if reply.failure is not None:
+            return reply
+        if isinstance(reply.value, str):
+            return accept_look(reply.value, ask, place)
+        label = ask.labels[reply.value["choice"]]
+        return Reply({"scores": scores_in(said.first, ask.labels), "text": label})
+
+
+def question_of(ask: Look) -> Choose | Write:
+    """Put a question about an image as one to a language model: a choice of labels, or an answer in its own words."""
+    if len(ask.labels) > 1:
+        return Choose(ask.question.strip() or WHICH, ask.labels)
+    return Write(ask.question.strip() or CAPTION)
+
+
+def scores_in(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
+    """Read the probabilities of labels off those of their letters, which are made to sum to one.
+
+    Returns
+    -------
+    dict or None
+        ``None`` where a letter is not among the tokens: its probability is then not known.
+    """
+    shares = letter_shares(tokens, len(labels))
+    if not all(shares):
+        return None
+    return {label: share / sum(shares) for label, share in zip(labels, shares, strict=True)}

@@ -1,0 +1,92 @@
+"""Embeddings behind OpenAI's interface."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from assay.model import Kind
+from workers.egress import CallFailed, Response
+from workers.targets.adapter import Prediction
+from workers.targets.parsing.answer_parsing import MOST_DIMENSIONS
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
+from workers.targets.settings import PredictorSettings
+
+BYTES_A_NUMBER = 4
+"""Vectors in base64 are single-precision numbers, lowest byte first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAIEmbeddingsSettings(PredictorSettings):
+    """Settings of an embedding model behind OpenAI's interface."""
+
+    model: Annotated[str, MinLen(1), MaxLen(200)]
+    """Which model answers."""
+    encoding_format: Literal["float", "base64"] | None = None
+    """How vectors are written; base64 is a third as long. Null leaves it out. Either is read, whichever comes."""
+    dimensions: Annotated[int, Ge(1), Le(MOST_DIMENSIONS)] | None = None
+    """Length of the vectors, for models that can shorten them."""
+    batch_maximum: Annotated[int, Ge(1), Le(2048)] = 24
+    """Most texts in one call; their vectors must fit into the largest response the operator allows."""
+
+
+class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
+    """Speaks ``/v1/embeddings`` with a list of texts."""
+
+    protocol: ClassVar[str] = "openai-embeddings"
+    summary: ClassVar[str] = "Embeddings (OpenAI's interface): POST /v1/embeddings with a list of texts"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER})
+    settings_type: ClassVar[type] = OpenAIEmbeddingsSettings
+    takes_models: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "vectors are sorted by their index; services need not answer in order",
+        "a vector of 1,536 numbers takes about 30 kB, or 8 kB with encoding_format base64",
+        "the same text may get slightly different vectors",
+        "a 429 that says insufficient_quota ends the job; other 429s are waited for",
+    )
+
+    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+        body: dict[str, Any] = {"model": model_of(asks, self.settings.model), "input": texts_in(asks)}
+        for name in ("encoding_format", "dimensions"):
+            if (value := getattr(self.settings, name)) is not None:
+                body[name] = value
+        return post_json("/v1/embeddings", body, self._bearer())
+
+    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
+        place = response.place
+        said = listed(dig(json_of(response), "data", place=place), place=place)
+        if len(said) != len(asks):
+            raise CallFailed("wrong-count", f"{place} gave {len(said)} vectors for {len(asks)} texts")
+        vectors = {}
+        for each in said:
+            index = dig(each, "index", place=place)
+            if type(index) is not int or index in vectors or not 0 <= index < len(asks):
+                raise CallFailed("wrong-shape", f"{place} numbered its {len(asks)} vectors otherwise than 0, 1, 2 …")
+            vectors[index] = decoded(dig(each, "embedding", place=place), place)
+        return [vectors[index] for index in range(len(asks))]
+
+
+def decoded(said: Any, place: str) -> Any:
+    """Read a vector in base64; any other value is left as it is.
+
+    Raises
+    ------
+    CallFailed
+        ``wrong-shape``, if a text is not a vector in base64.
+    """
+    if not isinstance(said, str):
+        return said
+    try:
+        packed = base64.b64decode(said, validate=True)
+    except (binascii.Error, ValueError):
+        packed = b""
+    if not packed or len(packed) % BYTES_A_NUMBER:
+        raise CallFailed("wrong-shape", f"{place} gave a text that is no vector in base64")
+    return np.frombuffer(packed, "<f4").astype(float).tolist()

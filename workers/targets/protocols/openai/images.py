@@ -1,0 +1,101 @@
+"""Images behind OpenAI's interface: an author that draws what another service is then shown."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import MaxLen, MinLen
+from pydantic import Field
+
+from assay.model import Ask, Draw, Failure, Kind, Reply
+from store.formats.image import MOST_BYTES, ImageRefused
+from workers.egress import CallFailed, Response
+from workers.targets.protocols.http.adapter import HttpAdapter, Request, dig, listed, post_json
+from workers.targets.settings import TargetSettings
+
+SKETCH = Draw("A red circle on a white background")
+"""Drawn where such a service is tried without an experiment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAIImagesSettings(TargetSettings):
+    """Settings of an image model behind OpenAI's interface."""
+
+    model: Annotated[str, MinLen(1), MaxLen(200)]
+    """Which model draws."""
+    size: Annotated[str, Field(pattern=r"^([1-9][0-9]{1,3}x[1-9][0-9]{1,3}|auto)$")] | None = "1024x1024"
+    """Width and height in pixels, as the model offers them. Null leaves it out."""
+    response_format: Literal["b64_json"] | None = "b64_json"
+    """Asks for the image itself. Null leaves it out, for models that refuse the field and send the image anyway."""
+    quality: Annotated[str, MaxLen(20)] = ""
+    """As the model offers it; empty leaves it out."""
+    send_seed: bool = False
+    """Whether the number of an image is sent as its seed, for services that take one; others refuse the field."""
+
+
+class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
+    """Speaks ``/v1/images/generations``, one image a call. It draws, and answers nothing else."""
+
+    protocol: ClassVar[str] = "openai-images"
+    summary: ClassVar[str] = "Images (OpenAI's interface): POST /v1/images/generations; an author, never rated itself"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
+    settings_type: ClassVar[type] = OpenAIImagesSettings
+    room: ClassVar[int] = 2 * MOST_BYTES  # base64 is a third longer, and some services send the prompt back
+    notes: ClassVar[tuple[str, ...]] = (
+        "an author: it draws what a service of kind image-classifier is shown; it cannot be rated itself",
+        "an answer with an image's address instead of the image is refused, since nothing but the target is called",
+        "an image takes long; limits.timeout_s of 120 and more are usual",
+        "models that know no response_format need the setting null",
+        "a 429 that says insufficient_quota ends the job; other 429s are waited for",
+    )
+
+    def _refuse(self, ask: Ask) -> Failure | None:
+        return None if isinstance(ask, Draw) else Failure("unsupported", f"an image model draws; it cannot {ask.asks}")
+
+    def _ask_for(self, asks: Sequence[Ask]) -> Request:
+        (ask,) = asks
+        if not isinstance(ask, Draw):  # refused before
+            raise CallFailed("unsupported", f"an image model draws; it cannot {ask.asks}")
+        settings = self.settings
+        body: dict[str, Any] = {"model": settings.model, "prompt": ask.prompt, "n": 1}
+        for name in ("size", "response_format", "quality"):
+            if value := getattr(settings, name):
+                body[name] = value
+        if settings.send_seed:
+            body["seed"] = ask.number
+        return post_json("/v1/images/generations", body, self._bearer())
+
+    def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
+        place = response.place
+        said = listed(dig(response.json(), "data", place=place), place=place)
+        if len(said) != 1:
+            raise CallFailed("wrong-count", f"{place} gave {len(said)} images where one was asked for")
+        (image,) = said
+        packed = image.get("b64_json") if isinstance(image, dict) else None
+        if isinstance(packed, str) and packed:
+            return [self._kept(packed, place)]
+        if isinstance(image, dict) and image.get("url"):
+            why = f"{place} gave the address of an image where the image is due; nothing but the target is called"
+            return [Reply(failure=Failure("image-elsewhere", f"{why}. Ask for response_format b64_json"))]
+        raise CallFailed("wrong-shape", f"{place} answered JSON without 'data.0.b64_json'; is it this protocol?")
+
+    def _kept(self, packed: str, place: str) -> Reply:
+        """Keep the image, so that its digest is enough to name it from here on."""
+        if self._egress.library is None:
+            raise CallFailed("unsupported", "images cannot be kept here")
+        try:
+            content = base64.b64decode(packed, validate=True)
+        except ValueError:  # letters that base64 does not have among them
+            return Reply(failure=Failure("not-an-image", f"{place} gave a text that is no image in base64"))
+        try:
+            facts = self._egress.library.keep_image(content)
+        except ImageRefused as refused:
+            return Reply(failure=Failure(refused.code, f"{place} drew what cannot be kept: {refused}"))
+        seen = {"media_type": facts.media_type, "width": facts.width, "height": facts.height}
+        return Reply({"image": facts.digest, **seen})
+
+    def _accept(self, said: Any, ask: Ask, place: str) -> Reply:  # noqa: ARG002 - as of `HttpAdapter`
+        raise AssertionError("what is drawn is a reply already")  # pragma: no cover

@@ -1,0 +1,55 @@
+"""Text Embeddings Inference (TEI), which serves embedding models and classifiers of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge, Le
+
+from assay.model import Kind
+from workers.egress import Response
+from workers.targets.adapter import Prediction
+from workers.targets.protocols.http.adapter import Request, listed, post_json
+from workers.targets.protocols.http.predictor import HttpPredictor, json_of, texts_in
+from workers.targets.settings import PredictorSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeiSettings(PredictorSettings):
+    """Settings of a TEI target."""
+
+    normalize: bool = True
+    """Embedders: whether vectors come with length one."""
+    truncate: bool = False
+    """Whether the service may cut texts that are too long; otherwise it refuses them."""
+    batch_maximum: Annotated[int, Ge(1), Le(1000)] = 24
+    """Most texts in one call; the service's own limit is 32 unless it was started with another."""
+
+
+class Tei(HttpPredictor[TeiSettings]):
+    """Speaks ``/embed`` to embedders and ``/predict`` to classifiers."""
+
+    protocol: ClassVar[str] = "tei"
+    summary: ClassVar[str] = "Text Embeddings Inference: POST /embed, or /predict for classifiers, with a list of texts"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
+    settings_type: ClassVar[type] = TeiSettings
+    notes: ClassVar[tuple[str, ...]] = (
+        "413 means a text too long or too many texts in one call, 424 a failure of the model, 429 that it is busy",
+        "/predict takes a list of two texts for one pair of texts; each text is sent in a list of its own",
+    )
+
+    def _ask_for(self, asks: Sequence[Prediction]) -> Request:
+        texts, truncate = texts_in(asks), self.settings.truncate
+        if self.target.kind is Kind.EMBEDDER:
+            body: dict[str, Any] = {"inputs": texts, "normalize": self.settings.normalize, "truncate": truncate}
+            return post_json("/embed", body, self._bearer())
+        return post_json(
+            "/predict",
+            {"inputs": [[text] for text in texts], "raw_scores": False, "truncate": truncate},
+            self._bearer(),
+        )
+
+    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - counted outside
+        return listed(json_of(response), place=response.place)

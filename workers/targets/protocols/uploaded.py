@@ -1,0 +1,135 @@
+"""An upload as a target: the words of an embedding are looked up, and nothing is called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import MaxLen, MinLen
+from numpy.typing import NDArray
+
+from assay.model import Ask, Embed, Failure, Kind, Reply
+from workers.egress import CallFailed, Egress
+from workers.targets.adapter import Target, group_of, questions_for
+from workers.targets.settings import TargetSettings
+from workers.tenant_uploads import Embedding, UploadGone
+
+Case = Literal["as-is", "lower", "either"]
+
+BATCH = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadedSettings(TargetSettings):
+    """Settings of an uploaded embedding."""
+
+    upload: Annotated[str, MinLen(1), MaxLen(100)]
+    """Id or digest (sha256:…) of the upload; with the digest, the same vectors are the same target anywhere."""
+    case: Case = "as-is"
+    """How words are looked up: as they are; in lower case; or either, as they are before lower case and capitalised."""
+
+
+class Uploaded:
+    """Answers from an uploaded embedding (an `Adapter`).
+
+    A text is one word of the embedding, or else the mean of its words' vectors, if all of them are
+    known ("Artificial mental phenomena", FAT* 2020, averages the vectors of phrases so).
+
+    Parameters
+    ----------
+    target : Target
+    settings : UploadedSettings
+    egress : Egress
+        Its `library` has the upload; no call is made.
+    """
+
+    protocol: ClassVar[str] = "uploaded"
+    summary: ClassVar[str] = "Embeddings or trials sent with POST /v1/uploads: looked up, without any call"
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
+    settings_type: ClassVar[type] = UploadedSettings
+    needs_url: ClassVar[bool] = False
+    needs_secret: ClassVar[bool] = False
+    reproducible: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = (
+        "a text is looked up whole; failing that, it is the mean of its words' vectors, if all are known",
+        "what is not known is a failed question of code missing-word, named in the rating",
+        "of kind classifier it stands for whoever gave the uploaded trials: forced-choice takes those and asks nothing",
+        "an upload that a job uses cannot be removed before the job has ended",
+    )
+
+    def __init__(self, target: Target, settings: UploadedSettings, egress: Egress) -> None:
+        if egress.library is None:
+            raise CallFailed("unsupported", "uploads cannot be read here")
+        self.target, self.settings, self._library = target, settings, egress.library
+        self.batch_limit = BATCH
+        self._opening = asyncio.Lock()
+
+    def group_key(self, ask: Ask) -> Hashable:
+        """All texts may be looked up together."""
+        return group_of(ask)
+
+    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
+        """Look texts up; see `Adapter.answer`."""
+        mine = questions_for((Embed,), asks)
+        if named := next((ask.model for ask in mine if ask.model), None):
+            raise CallFailed("unsupported", f"an upload is one model; it cannot answer for {named[:60]!r}")
+        async with self._opening:  # the first call copies the upload out of the database; the rest wait for it
+            embedding = await asyncio.to_thread(self._open)
+        return [look_up(ask.text, embedding, self.settings.case) for ask in mine]
+
+    async def languages(self) -> frozenset[tuple[str, str]] | None:
+        """Say nothing: an embedding translates nothing."""
+        return None
+
+    def _open(self) -> Embedding:
+        try:
+            return self._embedding
+        except UploadGone as gone:
+            raise CallFailed("unsupported", str(gone)) from None
+        except OSError as error:
+            what = f"the worker cannot keep a copy of the upload ({type(error).__name__}); see its data_dir"
+            raise CallFailed("connect", what) from None
+
+    @cached_property
+    def _embedding(self) -> Embedding:
+        return self._library.embedding(self.settings.upload)
+
+
+def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
+    """Give the vector of a text.
+
+    Returns
+    -------
+    Reply
+        A list of floats, or a failure of code ``missing-word`` that names every word that is not known.
+    """
+    vector = _vector(text, embedding, case)
+    if vector is not None:
+        return Reply(vector.tolist())
+    parts = [(word, _vector(word, embedding, case)) for word in text.split()]
+    vectors = [vector for _, vector in parts if vector is not None]
+    if not parts or len(vectors) < len(parts):
+        missing = dict.fromkeys(word for word, vector in parts if vector is None)
+        named = ", ".join(repr(word[:60]) for word in list(missing)[:5]) or repr(text[:60])
+        return Reply(failure=Failure("missing-word", f"the embedding has no vector for {named}"))
+    return Reply(np.array(vectors).mean(axis=0).tolist())
+
+
+def _vector(word: str, embedding: Embedding, case: Case) -> NDArray[np.float64] | None:
+    for spelling in _SPELLINGS[case](word):
+        place = embedding.places.get(spelling)
+        if place is not None:
+            return np.asarray(embedding.vectors[place], dtype=np.float64)
+    return None
+
+
+_SPELLINGS: Mapping[Case, Any] = {
+    "as-is": lambda word: (word,),
+    "lower": lambda word: (word.lower(),),
+    "either": lambda word: (word, word.lower(), word.capitalize()),
+}
+"""What is looked up for a word, in turn."""

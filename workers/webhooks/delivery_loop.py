@@ -1,0 +1,207 @@
+"""The deliverer: hands notices over and attempts what is due, beside the reconciler, until closed.
+
+The database says what is due and who attempts it, so any number of processes may deliver, and
+one that dies loses nothing: its attempts are made again by another when their leases have ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import structlog
+
+from assay.experiment import generator
+from store.core.database import Database
+from store.core.errors import SecretLost, SecretMoved, StoreUnavailable
+from store.core.settings import Settings
+from store.security import signing
+from store.security.secrets import Vault
+from store.security.signing import SigningKey
+from store.webhooks import deliveries, fan_out, webhooks
+from store.webhooks.deliveries import Claimed, Outcome
+from store.webhooks.payloads import body_of, content_type_of
+from workers.egress import GuardedTransport
+from workers.engine.metrics import WorkMeter
+from workers.webhooks.delivery_attempt import Answered, call, open_transport, what_follows
+from workers.webhooks.signing import signed_headers
+
+log = structlog.get_logger()
+
+MOST_AT_ONCE = 64
+"""Attempts under way in one process."""
+
+GRACE_S = 3.0
+"""Seconds that attempts under way have left when the deliverer is closed."""
+
+REST_S = 5.0
+"""Seconds until the next look after the database, or our own key, was out of reach."""
+
+TIDY_EVERY_S = 3600
+
+
+class Deliverer:
+    """Delivers in a thread with an event loop of its own.
+
+    Parameters
+    ----------
+    database, vault, settings
+        Where deliveries are, what opens their secrets, and what the operator decided.
+    meter : WorkMeter
+        Counts attempts by how they ended.
+    rng : Generator
+        Spreads the delays between attempts.
+    transport : callable
+        Opens the way out; in the thread, since it belongs to its loop.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        vault: Vault,
+        settings: Settings,
+        meter: WorkMeter,
+        rng: np.random.Generator,
+        transport: Callable[[Settings], GuardedTransport] = open_transport,
+    ) -> None:
+        self._database, self._vault, self._settings, self._meter = database, vault, settings, meter
+        self._rng, self._transport = rng, transport
+        self._done = threading.Event()
+        self._tidied = 0.0
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="deliverer", daemon=True)
+
+    def start(self) -> None:
+        """Begin, with a first look at once."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop; what is under way has a moment to end, and else is attempted again by another."""
+        self._done.set()
+        self._thread.join(timeout=2 * GRACE_S + self._settings.webhook_poll_s)
+
+    async def _run(self) -> None:
+        transport, tasks = self._transport(self._settings), set[asyncio.Task[None]]()
+        try:
+            while not self._done.is_set():
+                claims = await self._due(MOST_AT_ONCE - len(tasks))
+                tasks |= {asyncio.create_task(self._attempt(transport, one, key)) for one, key in claims}
+                tasks = await self._pause(tasks, self._settings.webhook_poll_s)
+            await self._pause(tasks, GRACE_S, until=asyncio.ALL_COMPLETED)
+        finally:
+            await transport.aclose()
+
+    async def _due(self, room: int) -> list[tuple[Claimed, SigningKey]]:
+        """Take what is due; nothing, after a rest, where that cannot be."""
+        try:
+            return await asyncio.to_thread(self._take, room)
+        except (StoreUnavailable, SecretLost, SecretMoved) as unable:
+            log.warning("deliverer waits", why=str(unable))
+        except Exception:  # a defect must not end the telling of all
+            log.exception("deliverer stumbled")
+        await asyncio.to_thread(self._done.wait, REST_S)
+        return []
+
+    async def _pause(
+        self, tasks: set[asyncio.Task[None]], seconds: float, until: str = asyncio.FIRST_COMPLETED
+    ) -> set[asyncio.Task[None]]:
+        """Wait until an attempt has ended, for some seconds at most; give those that are still under way."""
+        if not tasks:
+            await asyncio.to_thread(self._done.wait, seconds)
+            return tasks
+        ended, rest = await asyncio.wait(tasks, timeout=seconds, return_when=until)
+        for one in ended:
+            if (error := one.exception()) is not None:
+                log.error("delivery not recorded", exc_info=error)
+        return rest
+
+    def _take(self, room: int) -> list[tuple[Claimed, SigningKey]]:
+        """Hand notices over and claim what is due, in this thread; each with the key to sign it with."""
+        self._tidy()
+        with self._database.read() as connection:
+            if not room or not deliveries.anything_due(connection):
+                return []
+        base_url = (self._settings.public_url or "").rstrip("/")
+        closed = fan_out.BATCH
+        while closed == fan_out.BATCH:
+            with self._database.write() as connection:
+                handed = fan_out.hand_over(connection, base_url)
+            closed = handed.closed
+            for each in handed.malformed:
+                log.error("notice given up", why="its row holds no notice", notice=each.id, job=each.job_id)
+        with self._database.read() as connection:
+            ids = deliveries.choose(connection, room)
+        if not ids:
+            return []
+        with self._database.write() as connection:
+            claims = deliveries.claim(connection, ids)
+            key = signing.current(connection, self._vault) if claims else None
+            return [(one, key) for one in claims if key is not None]
+
+    def _tidy(self) -> None:
+        if time.monotonic() >= self._tidied:
+            with self._database.write() as connection:
+                deliveries.forget(connection)
+            self._tidied = time.monotonic() + TIDY_EVERY_S
+
+    async def _attempt(self, transport: GuardedTransport, claimed: Claimed, key: SigningKey) -> None:
+        body = body_of(claimed.payload)
+        try:
+            headers = self._headers(claimed, body, key)
+        except (SecretLost, SecretMoved):
+            why = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
+            answered = Answered(Outcome(0, None, why, None))
+        else:
+            answered = await call(transport, claimed.url, headers, body)
+        await asyncio.to_thread(self._record, claimed, answered)
+
+    def _headers(self, claimed: Claimed, body: bytes, key: SigningKey) -> dict[str, str]:
+        secrets = []
+        if (webhook := claimed.webhook) is not None:
+            sealed = [webhook.sealed_secret]
+            if webhook.previous_secret is not None and (webhook.previous_until or 0) > claimed.claimed_at:
+                sealed.append(webhook.previous_secret)
+            secrets = [webhooks.reveal(self._vault, each, webhook.tenant, webhook.id) for each in sealed]
+        signed = signed_headers(claimed.id, claimed.claimed_at // 1000, body, secrets, key.sign)
+        return {"Content-Type": content_type_of(claimed.payload), **signed}
+
+    def _record(self, claimed: Claimed, answered: Answered) -> None:
+        then = what_follows(claimed.number, answered, self._rng)
+        try:
+            with self._database.write() as connection:
+                left = deliveries.record(connection, claimed, answered.outcome, then)
+        except StoreUnavailable as unavailable:  # the lease ends, and it is sent again under the same id
+            log.warning("delivery not recorded", delivery=claimed.id, why=str(unavailable))
+            return
+        self._meter.delivered(left or "overtaken")
+        log.info(
+            "delivery attempted",
+            delivery=claimed.id,
+            webhook=None if claimed.webhook is None else claimed.webhook.id,
+            number=claimed.number,
+            status=answered.outcome.status,
+            left=left or "overtaken",
+            elapsed_ms=answered.outcome.elapsed_ms,
+        )
+
+
+def any_generator() -> np.random.Generator:
+    """Make a generator unlike that of any other process."""
+    return generator(int.from_bytes(os.urandom(8)))
+
+
+@contextmanager
+def delivering(settings: Settings) -> Iterator[None]:
+    """Deliver while the block runs, with a database of its own: for worker processes."""
+    database = Database(settings.resolved_database_url)
+    deliverer = Deliverer(database, Vault.from_settings(settings), settings, WorkMeter(), any_generator())
+    deliverer.start()
+    try:
+        yield
+    finally:
+        deliverer.close()
+        database.close()
