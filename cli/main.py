@@ -77,7 +77,7 @@ def serve(
     With nothing else given, everything is embedded: SQLite under the data directory, no broker, no
     other process. With --broker-url the API rings for workers started by `assay worker`.
     """
-    from cli.serve import serve_api
+    from cli.agency.serve import serve_api
 
     serve_api(_settings(data_dir, database_url, broker_url, egress_allow, host=host, port=port))
 
@@ -90,7 +90,7 @@ def worker(
     egress_allow: EgressAllow = None,
 ) -> None:
     """Run a worker beside `assay serve --broker-url …` (Celery, one process a job)."""
-    from cli.work import run_worker
+    from cli.agency.work import run_worker
 
     run_worker(_settings(None, database_url, broker_url, egress_allow, worker_concurrency=concurrency))
 
@@ -98,7 +98,7 @@ def worker(
 @app.command()
 def migrate(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     """Bring the database to the schema of this version. Safe to run twice, or from two machines."""
-    from cli.serve import migrate_database
+    from cli.agency.serve import migrate_database
 
     migrate_database(_settings(data_dir, database_url, None, None))
 
@@ -143,7 +143,7 @@ def rate(
     A service on this machine may be rated without further ado; other private networks need
     --egress-allow.
     """
-    from cli.rate import Asked, rate_here
+    from cli.rating.rate import Asked, rate_here
 
     asked = Asked(
         file=file,
@@ -175,7 +175,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
     """Compare two ratings by association, such as before and after debiasing, by every word."""
-    from cli.compare import compare_files
+    from cli.rating.compare import compare_files
 
     compare_files(before, after, as_json=as_json)
 
@@ -190,7 +190,7 @@ def compose(
     as_json: Annotated[bool, typer.Option("--json", help="Print the composition as JSON.")] = False,
 ) -> None:
     """Infer the rating of services called one after the other from theirs. The exit code is the letter's."""
-    from cli.compose import compose_named
+    from cli.rating.compose import compose_named
 
     raise typer.Exit(compose_named(chain, table=table, as_json=as_json))
 
@@ -208,7 +208,7 @@ def rerate(
     What the version says is kept beside each rating, which stays as it is. Ends with 69 if the evidence
     of some rating was altered or does not hold what the version asks.
     """
-    from cli.rerate import rerate_database, rerate_export
+    from cli.rating.rerate import rerate_database, rerate_export
 
     if export is not None and ratings:
         raise typer.BadParameter("give ids of ratings or --export, not both")
@@ -231,7 +231,7 @@ def verify(
 
     Ends with **0** if all is as it was sealed, and 65 with one line that says what differs.
     """
-    from cli.verify import verify_file
+    from cli.rating.verify import verify_file
 
     verify_file(file, keys=keys, replay=replay)
 
@@ -242,7 +242,7 @@ def demo(
     reports: Annotated[Path | None, typer.Option(help="Folder for the html reports.")] = None,
 ) -> None:
     """Rate services of every kind whose bias is known, over the real API, and show the table."""
-    from cli.demo import run_demo
+    from cli.demo.demo import run_demo
 
     raise typer.Exit(run_demo(keep=keep, reports=reports))
 
@@ -268,7 +268,7 @@ def create_key(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Make a key and print it; it is shown only this once."""
-    from cli.keys import create
+    from cli.agency.keys import create
 
     create(_settings(data_dir, database_url, None, None), name, scope or ["jobs:write", "ratings:read"], tenant)
 
@@ -276,7 +276,7 @@ def create_key(
 @keys.command("list")
 def list_keys(tenant: str = "default", data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     """List the keys of a tenant, without their secrets."""
-    from cli.keys import show
+    from cli.agency.keys import show
 
     show(_settings(data_dir, database_url, None, None), tenant)
 
@@ -292,7 +292,7 @@ def list_signing_keys(
     database_url: DatabaseUrl = None,
 ) -> None:
     """List the agency's signing keys, retired ones included."""
-    from cli.signing import show
+    from cli.agency.signing import show
 
     show(_settings(data_dir, database_url, None, None), as_jwks=as_json)
 
@@ -300,7 +300,7 @@ def list_signing_keys(
 @signing.command("rotate")
 def rotate_signing_key(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     """Retire the present signing key and make a new one. What was signed stays signed."""
-    from cli.signing import rotate
+    from cli.agency.signing import rotate
 
     rotate(_settings(data_dir, database_url, None, None))
 
@@ -313,7 +313,7 @@ def revoke_key(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Revoke a key at once."""
-    from cli.keys import revoke
+    from cli.agency.keys import revoke
 
     revoke(_settings(data_dir, database_url, None, None), key_id, tenant)
 
@@ -328,7 +328,7 @@ def rotate_secrets(data_dir: DataDir = None, database_url: DatabaseUrl = None) -
 
     Safe while everything runs, and to run again. Ends with 69 if a secret cannot be opened by any key.
     """
-    from cli.secrets import rotate
+    from cli.agency.secrets import rotate
 
     raise typer.Exit(rotate(_settings(data_dir, database_url, None, None)))
 

@@ -290,7 +290,7 @@ def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
 def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     import asyncio
 
-    from cli.serve import create_app
+    from cli.agency.serve import create_app
     from demo.server import DemoServer
     from store.core import migrate
     from store.core.settings import Settings

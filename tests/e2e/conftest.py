@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.client import Agency
+from cli.demo.client import Agency
 from demo.server import DemoServer
 
 START_S = 240

@@ -21,7 +21,7 @@ from urllib.parse import quote, quote_plus
 import psutil
 import pytest
 
-from cli.client import Agency
+from cli.demo.client import Agency
 
 OUTSIDE, INSIDE = "127.0.0.2", "127.0.0.3"
 SECRET = 'sk+scan/9f3b7c21=d"e&4a5b'

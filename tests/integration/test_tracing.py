@@ -10,14 +10,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from cli.tracing import start_tracing
+from cli.agency.tracing import start_tracing
 from store.core.settings import Settings
 
 PROGRAM = """
 import asyncio, sys, tempfile
 import httpx
 from pathlib import Path
-from cli.tracing import start_tracing
+from cli.agency.tracing import start_tracing
 from service.app import create_app
 from store import migrate
 from store.core.settings import Settings

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
-from cli.client import Agency
+from cli.demo.client import Agency
 from store.core import migrate
 from tests.support.postgres import PostgresServer
 from tests.support.redis import RedisServer, free_port

@@ -15,7 +15,7 @@ from assay.experiment import Session, generator
 from assay.model import Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from cli.verify import verify_file
+from cli.rating.verify import verify_file
 from store.jobs import jobs
 from store.jobs.jobs import LedgerEntry
 from store.ratings.experiment_json import dump_method, parse_method

@@ -8,8 +8,8 @@ import pytest
 
 from assay.composition.compatibility import Incompatible
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from cli.compose import compose_named
 from cli.exits import Exit
+from cli.rating.compose import compose_named
 
 
 def rating(letter="DSBS", name="T", keeps=(95, 95), **changes):

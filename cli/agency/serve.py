@@ -15,9 +15,9 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 from rich.console import Console
 
+from cli.agency.shared_key import require_shared_key
+from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
-from cli.shared_key import require_shared_key
-from cli.tracing import start_tracing
 from service.app import create_app
 from store.core import migrate
 from store.core.database import Database

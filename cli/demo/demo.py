@@ -14,9 +14,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.live import Live
 
-from cli.client import Agency
-from cli.demo_cases import Case, apertium, ill, predictors, translators, unfit, viewers
-from cli.demo_table import LEAST_WIDTH, say_results, table_of
+from cli.demo.cases import Case, apertium, ill, predictors, translators, unfit, viewers
+from cli.demo.client import Agency
+from cli.demo.table import LEAST_WIDTH, say_results, table_of
 from cli.exits import Exit
 from demo.apertium import Apertium
 from demo.server import DemoServer

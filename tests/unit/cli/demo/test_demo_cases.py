@@ -7,8 +7,8 @@ from rich.console import Console
 
 from assay.methods import METHODS, method_name, usual_method
 from assay.model import Kind
-from cli.demo_cases import Case, ill, predictors, translators, unfit, viewers
-from cli.demo_table import LEAST_WIDTH, table_of
+from cli.demo.cases import Case, ill, predictors, translators, unfit, viewers
+from cli.demo.table import LEAST_WIDTH, table_of
 from demo.behaviours import BEHAVIOURS
 from demo.ills import ILLS
 from demo.known import PREDICTORS

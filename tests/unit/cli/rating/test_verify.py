@@ -23,7 +23,7 @@ from assay.model import Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from cli.exits import Exit, as_one_line
-from cli.verify import verify_file
+from cli.rating.verify import verify_file
 from store.ratings.experiment_json import dump_method
 
 PRIVATE, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"k", b"o"))

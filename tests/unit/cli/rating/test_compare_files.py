@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.errors import SpecificationError
-from cli.compare import compare_files
+from cli.rating.compare import compare_files
 
 WORDS = {
     "attribute": "gender",

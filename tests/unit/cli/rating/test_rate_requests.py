@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from cli.rate import Asked, rate_here
+from cli.rating.rate import Asked, rate_here
 from store.core.settings import Settings
 
 TARGET = '[target]\nprotocol = "libretranslate"\nbase_url = "http://127.0.0.1:1"\n'

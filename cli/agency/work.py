@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from cli.agency.shared_key import require_shared_key
+from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
-from cli.shared_key import require_shared_key
-from cli.tracing import start_tracing
 from store.core.settings import Settings
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from assay.composition.lookup import Part, part_of, tables_document
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import generator
 from assay.model import Letter
-from cli.compare import read_rating
 from cli.exits import Exit
+from cli.rating.compare import read_rating
 
 console = Console(highlight=False)
 

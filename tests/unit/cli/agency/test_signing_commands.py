@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from assay.evidence.jwks import read_jwks
-from cli import signing
+from cli.agency import signing
 from store.core.settings import Settings
 
 

@@ -22,10 +22,10 @@ from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import check_kind, fit_to, usual_method
 from assay.model import Kind
 from assay.reports import installed_formats, render, terminal
-from cli.authors import TENANT, check_author, described_author, keep_author
 from cli.exits import Exit
-from cli.export import check_export, write_export
 from cli.logs import configure_logs
+from cli.rating.author import TENANT, check_author, described_author, keep_author
+from cli.rating.export import check_export, write_export
 from store.core import migrate
 from store.core.settings import Settings
 from store.jobs import jobs

@@ -15,7 +15,7 @@ from assay.model import Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.rating.methodology import Methodologies, shipped
-from cli.rerate import rerate_database, rerate_export
+from cli.rating.rerate import rerate_database, rerate_export
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs

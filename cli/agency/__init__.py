@@ -1,0 +1,1 @@
+"""Commands of the operator: serve, work, keys and secrets."""

@@ -1,0 +1,1 @@
+"""`assay demo`: services of known bias, rated and shown."""

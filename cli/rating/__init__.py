@@ -1,0 +1,1 @@
+"""Commands about ratings: rate, rerate, compare, compose, export and verify."""
