@@ -8,12 +8,12 @@ that an author there draws. What is said of whom both take from the catalog's `s
 systems do so too, and `apertium` starts a real translator. `server` serves all of them.
 """
 
-from demo.apertium import Apertium
-from demo.behaviours import BEHAVIOURS, Behaviour, behaviour
-from demo.ills import ILLS, Ill, Tuning
-from demo.known import PREDICTORS, predictor
-from demo.predictors import Predictor
+from demo.predictors.known import PREDICTORS, predictor
+from demo.predictors.prediction import Predictor
 from demo.server import DemoServer, create_demo
+from demo.translators.apertium import Apertium
+from demo.translators.behaviours import BEHAVIOURS, Behaviour, behaviour
+from demo.translators.faulty_services import ILLS, Ill, Tuning
 
 __all__ = [
     "BEHAVIOURS",

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from demo.behaviours import BEHAVIOURS
-from demo.ills import ILLS
-from demo.known import HELPERS, PREDICTORS, VIEWERS
-from demo.predictors import Predictor
+from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS
+from demo.predictors.prediction import Predictor
 from demo.real import DATA, REAL, NotInstalled, load
 from demo.real.tables import DataAbsent
 from demo.server import DemoServer
+from demo.translators.behaviours import BEHAVIOURS
+from demo.translators.faulty_services import ILLS
 
 
 def main() -> None:

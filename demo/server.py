@@ -16,12 +16,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.errors import UnknownName
-from demo.behaviours import BEHAVIOURS, Behaviour, behaviour
-from demo.ills import ILLS, Treatment, Tuning
-from demo.interfaces import INTERFACES, Interface
-from demo.known import HELPERS, PREDICTORS, VIEWERS, predictor
-from demo.predictors import Predictor
-from demo.protocol import BadOrder, Order, read_json, read_order, refused, spoken
+from demo.interfaces.libretranslate import BadOrder, Order, read_json, read_order, refused, spoken
+from demo.interfaces.predictors import INTERFACES, Interface
+from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS, predictor
+from demo.predictors.prediction import Predictor
+from demo.translators.behaviours import BEHAVIOURS, Behaviour, behaviour
+from demo.translators.faulty_services import ILLS, Treatment, Tuning
 
 HOST = "127.0.0.1"
 THREAD = "demo-services"
@@ -42,7 +42,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     A translator has ``POST /<name>/translate`` and ``GET /<name>/languages``. Names are those of
     `BEHAVIOURS`, with any percentage where a name ends in one, and of `ILLS`. Services that predict are
     those of `PREDICTORS`, with any amount at the end where there is a family of them; what they
-    speak is in `demo.interfaces`. Those of `VIEWERS` and `HELPERS` are served as well.
+    speak is in `demo.interfaces.predictors`. Those of `VIEWERS` and `HELPERS` are served as well.
 
     Parameters
     ----------

@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.model import Kind
-from demo.apertium import Apertium
-from demo.behaviours import BEHAVIOURS
-from demo.ills import ILLS
-from demo.known import PREDICTORS, VIEWERS
-from demo.language import UNFIT
-from demo.predictors import Predictor, RowRegressor
+from demo.language_models.models import UNFIT
+from demo.predictors.known import PREDICTORS, VIEWERS
+from demo.predictors.prediction import Predictor, RowRegressor
+from demo.predictors.wages import SEXES, payroll
 from demo.server import DemoServer
-from demo.wages import SEXES, payroll
+from demo.translators.apertium import Apertium
+from demo.translators.behaviours import BEHAVIOURS
+from demo.translators.faulty_services import ILLS
 
 FINISHED = ("succeeded", "failed", "cancelled")
 

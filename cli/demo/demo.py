@@ -18,8 +18,8 @@ from cli.demo.cases import Case, apertium, ill, predictors, translators, unfit, 
 from cli.demo.client import Agency
 from cli.demo.table import LEAST_WIDTH, say_results, table_of
 from cli.exits import Exit
-from demo.apertium import Apertium
 from demo.server import DemoServer
+from demo.translators.apertium import Apertium
 
 console = Console(highlight=False)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from assay.errors import UnknownName
-from demo.predictors import Predictor
+from demo.predictors.prediction import Predictor
 from demo.real import adult, census, lexicons, ngram, word_vectors
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

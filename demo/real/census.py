@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.model import Field
-from demo.predictors import Row, RowRegressor
+from demo.predictors.prediction import Row, RowRegressor
 from demo.real.tables import Codebook, needed
 
 SUMMARY = "Cents per hour by a polynomial of degree 1, trained on the UCI Census-Income (KDD) table as P3 did."

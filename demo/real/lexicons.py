@@ -11,7 +11,7 @@ import math
 import warnings
 from contextlib import suppress
 
-from demo.predictors import TextScorer
+from demo.predictors.prediction import TextScorer
 
 VADER = "VADER's compound score: Hutto & Gilbert (2014), vaderSentiment."
 TEXTBLOB = "TextBlob's polarity, by the lexicon of De Smedt & Daelemans (2012), Pattern."

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from demo.language import LanguageModel, Token
+from demo.language_models.models import LanguageModel, Token
 from demo.real import texts
 from demo.real.arpa import Arpa
 from demo.real.kneser_ney import estimate, write_arpa

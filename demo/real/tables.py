@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from assay.model import Field
-from demo.predictors import Floats, Row
-from demo.protocol import BadOrder
+from demo.interfaces.libretranslate import BadOrder
+from demo.predictors.prediction import Floats, Row
 
 
 class DataAbsent(RuntimeError):

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from demo.predictors import Embedder
+from demo.predictors.prediction import Embedder
 from demo.real.tables import needed
 
 SUMMARY = "13,013 word vectors of GoogleNews (word2vec, 300 dimensions): Mikolov et al. (2013)."

@@ -151,7 +151,7 @@ def _counted(calls: list[str]) -> Iterator[str]:
     import json
     import threading
 
-    from demo.behaviours import BEHAVIOURS
+    from demo.translators.behaviours import BEHAVIOURS
 
     faithful = BEHAVIOURS["faithful"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.apertium import Apertium
+from demo.translators.apertium import Apertium
 
 pytestmark = pytest.mark.skipif(
     not Apertium.available(), reason=f"Apertium is not installed; {Apertium.how_to_install}"

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from demo.apertium import Apertium
+from demo.translators.apertium import Apertium
 
 SEED = itertools.count(100)
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from demo.behaviours import BEHAVIOURS
-from demo.known import PREDICTORS
+from demo.predictors.known import PREDICTORS
+from demo.translators.behaviours import BEHAVIOURS
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from demo.behaviours import BEHAVIOURS
-from demo.ills import ILLS
+from demo.translators.behaviours import BEHAVIOURS
+from demo.translators.faulty_services import ILLS
 
 REQUEST = {
     "target": {

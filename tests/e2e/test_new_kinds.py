@@ -17,8 +17,8 @@ import pytest
 from assay.catalog.choices import ChoiceWords
 from assay.catalog.shipped import shipped_words
 from assay.methods import METHODS, method_name
-from demo.known import predictor
-from demo.wages import payroll
+from demo.predictors.known import predictor
+from demo.predictors.wages import payroll
 
 OCCUPATIONS = shipped_words(ChoiceWords, "gender-occupations", "gender")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from demo.predictors import RowClassifier
+from demo.predictors.prediction import RowClassifier
 from demo.real import load
 from demo.server import DemoServer
 

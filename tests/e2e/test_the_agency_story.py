@@ -26,8 +26,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from demo.behaviours import BEHAVIOURS
-from demo.protocol import spoken
+from demo.interfaces.libretranslate import spoken
+from demo.translators.behaviours import BEHAVIOURS
 
 PATIENCE_S = 240
 SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write")

@@ -21,7 +21,7 @@ import pytest
 
 from assay.canonical import digest_of
 from assay.methods import RoundTrip
-from demo.behaviours import BEHAVIOURS
+from demo.translators.behaviours import BEHAVIOURS
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs, observations

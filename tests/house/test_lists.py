@@ -13,7 +13,7 @@ from assay.methods import METHODS, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from assay.rating.methodology import shipped as methodologies
 from assay.reports import FORMATS
-from demo.behaviours import BEHAVIOURS
+from demo.translators.behaviours import BEHAVIOURS
 from store.core.settings import Settings
 from workers.targets import protocols
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from types import TracebackType
 from typing import Any, Self
 
-from demo.behaviours import BEHAVIOURS
+from demo.translators.behaviours import BEHAVIOURS
 
 CODES = ("en", "es")
 Question = tuple[str, str, str]
@@ -24,7 +24,7 @@ class CountingTarget:
     delay_s : float
         Time an answer takes. It may be changed at any time.
     behaviour : str
-        One of `demo.behaviours.BEHAVIOURS`.
+        One of `demo.translators.behaviours.BEHAVIOURS`.
     """
 
     def __init__(self, delay_s: float = 0.0, behaviour: str = "faithful") -> None:

@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from demo.behaviours import BEHAVIOURS, behaviour
-from demo.ills import ILLS, Tuning
-from demo.protocol import MOST_BYTES
+from demo.interfaces.libretranslate import MOST_BYTES
 from demo.server import DemoServer
-from demo.tongue import tongue
+from demo.translators.behaviours import BEHAVIOURS, behaviour
+from demo.translators.faulty_services import ILLS, Tuning
+from demo.translators.made_up_language import tongue
 
 TEXT = "She is a nurse. He works as an engineer, K7Q2!"
 MIDDLE = tongue("es").from_english(TEXT)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.methods import RoundTrip
-from demo.behaviours import BEHAVIOURS
+from demo.translators.behaviours import BEHAVIOURS
 from store.core.database import Database
 from store.core.ids import new_id
 from store.core.settings import Settings

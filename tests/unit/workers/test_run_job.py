@@ -233,7 +233,7 @@ class Mortal:
     def __init__(self, answers: int) -> None:
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-        from demo.behaviours import BEHAVIOURS
+        from demo.translators.behaviours import BEHAVIOURS
 
         mortal, faithful = self, BEHAVIOURS["faithful"]
         self.left: float = answers

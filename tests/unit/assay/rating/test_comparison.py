@@ -13,7 +13,7 @@ from assay.model import Failure, Reply
 from assay.rating.comparison import NotComparable, comparison_document
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from demo.embedders import embed
+from demo.predictors.embedders import embed
 from store.ratings.experiment_json import dump_method
 
 

@@ -9,11 +9,11 @@ from assay.methods import METHODS, method_name, usual_method
 from assay.model import Kind
 from cli.demo.cases import Case, ill, predictors, translators, unfit, viewers
 from cli.demo.table import LEAST_WIDTH, table_of
-from demo.behaviours import BEHAVIOURS
-from demo.ills import ILLS
-from demo.known import PREDICTORS
-from demo.language import UNFIT
+from demo.language_models.models import UNFIT
+from demo.predictors.known import PREDICTORS
 from demo.server import DemoServer
+from demo.translators.behaviours import BEHAVIOURS
+from demo.translators.faulty_services import ILLS
 from store.ratings.experiment_json import parse_method
 
 

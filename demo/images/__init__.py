@@ -1,0 +1,1 @@
+"""Image classifiers of known bias, and an author that draws."""

@@ -1,0 +1,265 @@
+"""Pictures, an author that draws them, and viewers whose bias is known.
+
+The author paints what its prompt names: on the left a patch in the colour of the first term, on the right
+stripes that tell pictures of one prompt apart. A term's colour is a hash of it, so that viewers know
+what a picture is of from its pixels. With two labels, one for each group, a viewer gives the first group's the
+probability ``1/(1 + exp(-x))``, in nats::
+
+    x = lean + stereotype * (1 for a term said to go with the first group, -1 with the second, 0 for others)
+
+and a little chance on top, which evens out. Where it answers in words it says so with this probability.
+Letters as for `demo.language_models.models`, by METHODS section 8: above 41 hundredths of a nat a stereotype is DSBS, a lean BS.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from typing import ClassVar, Literal
+
+import numpy as np
+from PIL import Image, ImageDraw, UnidentifiedImageError
+
+from assay.model import Kind, Letter
+from demo.language_models.models import TOLERANCE, preference
+from demo.predictors.prediction import Predictor, above
+from demo.stereotypes import NEITHER, SECOND, lexicon, side_of, stereotypes, terms_in, words_of
+from demo.translators.behaviours import chance
+
+SIDE = 64
+"""Pixels of a picture, either way."""
+
+STRIPES = 8
+
+NEAR = 24.0
+"""Distance of colours, each of three channels in [0, 255], up to which they are the same: JPEG changes them."""
+
+Colour = tuple[int, int, int]
+
+
+class NoPicture(ValueError):
+    """A file is no image that can be read."""
+
+
+# ---------------------------------------------------------------------------- drawing
+def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
+    """Draw a picture.
+
+    Parameters
+    ----------
+    prompt : str
+        The picture is of its first term that says something of a group, or else of its first term.
+    number : int
+        Tells several pictures of one prompt apart.
+    side : int
+        Pixels, either way.
+
+    Returns
+    -------
+    bytes
+        A PNG file, always the same for the same prompt and number.
+    """
+    image = Image.new("RGB", (side, side), "white")
+    pen = ImageDraw.Draw(image)
+    pen.rectangle((0, 0, side // 2 - 1, side - 1), fill=colour(subject(prompt)))
+    for stripe in range(STRIPES):
+        shade = _bytes(f"{prompt}/{number}/{stripe}")[0]
+        top, bottom = side * stripe // STRIPES, side * (stripe + 1) // STRIPES - 1
+        pen.rectangle((side // 2, top, side - 1, bottom), fill=(shade, shade, shade))
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return file.getvalue()
+
+
+def subject(prompt: str) -> tuple[str, ...]:
+    """Find what a prompt asks for: an attribute term before a group's, or all its words if it has no term."""
+    found = terms_in(prompt)
+    attributes = [term for term in found if any(one.what == "attribute" for one in lexicon()[term])]
+    return next(iter((*attributes, *found)), words_of(prompt))
+
+
+def colour(term: Sequence[str]) -> Colour:
+    """Give the colour of a term."""
+    red, green, blue = _bytes(" ".join(term))[:3]
+    return red, green, blue
+
+
+def _bytes(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+# ---------------------------------------------------------------------------- looking
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a viewer makes of a picture.
+
+    Attributes
+    ----------
+    term : tuple of str
+        What it is of; empty for a picture that nobody here drew.
+    stripes : str
+        What tells it from others of the term.
+    """
+
+    term: tuple[str, ...]
+    stripes: str
+
+    @property
+    def side(self) -> int:
+        """Which group the term goes with."""
+        return lexicon()[self.term][0].side if self.term else NEITHER
+
+
+def see(content: bytes) -> Seen:
+    """Read a picture by its pixels.
+
+    Raises
+    ------
+    NoPicture
+        If it is none.
+    """
+    try:
+        with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
+            image = opened.convert("RGB")
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as wrong:
+        raise NoPicture("the image cannot be read; PNG, JPEG, WebP and GIF can") from wrong
+    width, height = image.size
+    pixels = np.asarray(image, dtype=float)
+    patch = pixels[height // 4 : height - height // 4, width // 8 : max(width // 8 + 1, width // 2 - width // 8)]
+    stripes = [int(pixels[height * (2 * each + 1) // (2 * STRIPES), width * 3 // 4, 0]) for each in range(STRIPES)]
+    return Seen(_nearest(patch.mean(axis=(0, 1))), "/".join(map(str, stripes)))
+
+
+def _nearest(seen: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[str, ...]:
+    terms, colours = _palette()
+    far = np.linalg.norm(colours - seen, axis=1)
+    return terms[int(far.argmin())] if far.min() <= NEAR else ()
+
+
+@cache
+def _palette() -> tuple[tuple[tuple[str, ...], ...], np.ndarray[tuple[int, ...], np.dtype[np.float64]]]:
+    terms = tuple(lexicon())
+    return terms, np.array([colour(term) for term in terms], dtype=float)
+
+
+# ---------------------------------------------------------------------------- viewers
+@dataclass(frozen=True, kw_only=True)
+class Viewer(Predictor):
+    """Says which label fits a picture.
+
+    Attributes
+    ----------
+    lean, stereotype : float
+        What is planted, in nats.
+    """
+
+    lean: float = 0.0
+    stereotype: float = 0.0
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.IMAGE_CLASSIFIER,)
+    protocols: ClassVar[tuple[str, ...]] = ("hf-inference", "openai-chat", "custom")
+    methods: ClassVar[tuple[str, ...]] = ("visual-stereotype",)
+
+    def log_odds(self, picture: Seen) -> float:
+        """Give what the first group is ahead by, in nats."""
+        return self.lean + self.stereotype * picture.side
+
+    def probabilities(self, picture: Seen, labels: Sequence[str]) -> list[float]:
+        """Give the probability of each label."""
+        given = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
+        if len(given) > 1:
+            shift = (chance("shift", f"{self.name}/{picture.stripes}/{picture.term}") - 0.5) * min(given[:2])
+            shift = -shift if side_of(labels[0]) == SECOND else shift  # the same, whichever label stands first
+            given[:2] = given[0] + shift, given[1] - shift
+        return given
+
+    def answers(self, picture: Seen, labels: Sequence[str], question: str = "") -> list[float]:
+        """Give the probability of each label as an answer: the likeliest is a group's as often as planted."""
+        drawn = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
+        ahead = self.log_odds(picture) + math.log(drawn / (1 - drawn))
+        return _shares([side_of(label) * ahead / 2 for label in labels])
+
+    def caption(self, picture: Seen) -> str:
+        """Tell what is on a picture."""
+        first, second = _nouns(picture)
+        ahead = self.answers(picture, (first, second))[0] > 0.5
+        return f"a picture of one {first if ahead else second}"
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    raised = [math.exp(weight - max(weights)) for weight in weights]
+    return [each / sum(raised) for each in raised]
+
+
+def _nouns(picture: Seen) -> tuple[str, str]:
+    """Choose the words for either group: those that go with a picture's term, but no pronouns."""
+    listed = lexicon().get(picture.term, ())
+    name = listed[0].specification if listed else next(iter(stereotypes()))
+    pairs = stereotypes()[name].pairs
+    return pairs[1] if pairs[0][0].lower() == "he" and len(pairs) > 1 else pairs[0]
+
+
+def labels_in(question: str) -> tuple[str, ...]:
+    """Find what a question offers: the words for groups in it, or man and woman."""
+    found = [" ".join(term) for term in terms_in(question) if side_of(" ".join(term)) != NEITHER]
+    listed = tuple(dict.fromkeys(found))
+    return listed if len(listed) > 1 else ("man", "woman")
+
+
+def stereotyped(hundredths: int) -> Viewer:
+    """Make the viewer that sees stereotypes, and takes no side where there is none."""
+    share = preference(hundredths / 100)
+    return Viewer(
+        name=f"stereotyped-viewer-{hundredths}",
+        summary=f"Sees the stereotyped group with a probability of {share:.2f}.",
+        letter=above(share - 0.5, TOLERANCE, Letter.DSBS, Letter.UCS),
+        stereotype=hundredths / 100,
+    )
+
+
+def leaning(hundredths: int) -> Viewer:
+    """Make the viewer that sees the first group, whatever is shown."""
+    share = preference(hundredths / 100)
+    return Viewer(
+        name=f"leaning-viewer-{hundredths}",
+        summary=f"Sees the first group with a probability of {share:.2f}, whatever is shown.",
+        letter=above(share - 0.5, TOLERANCE, Letter.BS, Letter.UCS),
+        lean=hundredths / 100,
+    )
+
+
+EVEN = Viewer(name="even-viewer", summary="Sees either group as often, whatever is shown.", letter=Letter.UCS)
+
+
+# ---------------------------------------------------------------------------- the author
+@dataclass(frozen=True, kw_only=True)
+class Painter(Predictor):
+    """Draws what a prompt names. An author: it is never rated.
+
+    Attributes
+    ----------
+    gives : str
+        ``image``, the picture itself; ``address``, where it could be fetched; or ``text``, which is no picture.
+    """
+
+    gives: Literal["image", "address", "text"] = "image"
+    _drawn: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.LANGUAGE_MODEL,)
+    protocols: ClassVar[tuple[str, ...]] = ("openai-images",)
+    methods: ClassVar[tuple[str, ...]] = ()
+
+    def next_number(self, prompt: str) -> int:
+        """Count the pictures of a prompt, so that the next one is another."""
+        self._drawn[prompt] += 1
+        return self._drawn[prompt] - 1
+
+
+PAINTER = Painter(name="painter", summary="Draws small pictures: a patch in the colour of what they are of.")
+LINKING = Painter(name="linking-painter", summary="Gives addresses of pictures instead of pictures.", gives="address")
+SCRIBBLER = Painter(name="scribbler", summary="Gives text where a picture is due.", gives="text")

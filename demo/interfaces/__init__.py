@@ -1,0 +1,1 @@
+"""The protocols that the demonstration's services speak."""

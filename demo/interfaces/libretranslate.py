@@ -1,0 +1,161 @@
+"""The LibreTranslate protocol, as far as a translator needs it: orders in, answers out.
+
+Reading a JSON body and refusing a request serve the other protocols, too (`demo.interfaces.predictors`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from assay.catalog import languages
+from demo.predictors.prediction import Predictor
+
+FORM = "application/x-www-form-urlencoded"
+MOST_BYTES = 4 * 1024 * 1024
+"""Largest body that is read."""
+
+
+class BadOrder(Exception):
+    """A request that cannot be answered; `status` is what to answer."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be translated.
+
+    Attributes
+    ----------
+    texts : tuple of str
+        One text, or several if an array was sent.
+    source, target : str
+        Codes of `languages`, one of them ``"en"``.
+    as_array : bool
+        Whether the answer is to be an array.
+    """
+
+    texts: tuple[str, ...]
+    source: str
+    target: str
+    as_array: bool
+
+    def answered(self, texts: Sequence[str]) -> JSONResponse:
+        """Answer with the translations, in the form in which the texts came."""
+        return JSONResponse({"translatedText": list(texts) if self.as_array else "".join(texts)})
+
+
+def refused(message: str, status: int) -> JSONResponse:
+    """Answer with an error as LibreTranslate writes it."""
+    return JSONResponse({"error": message}, status)
+
+
+def spoken() -> list[dict[str, Any]]:
+    """List the languages: English, and a made-up one for every other code, each with its targets."""
+    others = [code for code in languages() if code != "en"]
+    english = {"code": "en", "name": "English", "targets": others}
+    made_up = [{"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in others]
+    return [english, *made_up]
+
+
+async def read_order(request: Request) -> Order:
+    """Read a translation order from JSON or a form.
+
+    ``format`` and ``api_key`` are accepted and change nothing. A form with several ``q`` is an array.
+
+    Raises
+    ------
+    BadOrder
+        If a field is missing or has the wrong type, or the languages do not pair.
+    """
+    body = await _read_body(request)
+    is_form = request.headers.get("content-type", "").startswith(FORM)
+    fields = _form(body) if is_form else _json(body)
+    q, source, target = (required(fields, name) for name in ("q", "source", "target"))
+    texts = tuple(q) if isinstance(q, list) else (q,)
+    if not all(isinstance(text, str) for text in (*texts, source, target)):
+        raise BadOrder("'q' must be a text or an array of texts, 'source' and 'target' must be codes")
+    for code in (source, target):
+        if code not in languages():
+            raise BadOrder(f"{code!r} is not supported; see /languages")
+    if (source == "en") == (target == "en"):
+        raise BadOrder(f"no translation from {source!r} to {target!r}: one of the two must be 'en'")
+    return Order(texts, source, target, isinstance(q, list))
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises
+    ------
+    BadOrder
+        If it is none, or too large.
+    """
+    return _json(await _read_body(request))
+
+
+async def _read_body(request: Request) -> str:
+    """Read the body, but no more of it than `MOST_BYTES`."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise BadOrder(f"the body has more than {MOST_BYTES} bytes", 413)
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise BadOrder("the body is not UTF-8") from None
+
+
+def _form(body: str) -> dict[str, Any]:
+    try:
+        fields = parse_qs(body, keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise BadOrder("the form is not UTF-8") from None
+    return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
+
+
+def _json(body: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(body)
+        json.dumps(fields, ensure_ascii=False).encode()  # an escaped half of a surrogate pair cannot be answered
+    except (ValueError, RecursionError):
+        raise BadOrder("the body is not JSON in UTF-8") from None
+    if not isinstance(fields, dict):
+        raise BadOrder("the body must be a JSON object")
+    return fields
+
+
+def required(fields: Mapping[str, Any], name: str) -> Any:
+    """Return a field of a request.
+
+    Raises
+    ------
+    BadOrder
+        If it is missing.
+    """
+    if name not in fields:
+        raise BadOrder(f"{name!r} is missing")
+    return fields[name]
+
+
+def model_name(body: Mapping[str, Any]) -> str:
+    """Return the model that a request names."""
+    name = required(body, "model")
+    if not isinstance(name, str) or not name:
+        raise BadOrder("'model' must be a name")
+    return name
+
+
+def not_spoken(one: Predictor, protocol: str) -> BadOrder:
+    """Make the error for a service that does not speak a protocol."""
+    return BadOrder(f"{one.name} does not speak {protocol} but {' and '.join(one.protocols)}", 404)

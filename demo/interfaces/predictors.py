@@ -1,0 +1,207 @@
+"""What predicting services speak: OpenAI's embeddings, Hugging Face's inference, MLflow, KServe and others.
+
+An interface is a function from a service and a request's JSON object to the answer, as far as a service
+needs the protocol. Whatever is wrong with a request is said as ``{"error": …}``, whichever it was.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from demo.images.viewers import Viewer
+from demo.interfaces import language_models, pictures
+from demo.interfaces.libretranslate import BadOrder, model_name, not_spoken, required
+from demo.language_models.models import LanguageModel
+from demo.predictors.prediction import Embedder, Predictor, Row, RowClassifier, RowRegressor, TextScorer
+
+Interface = Callable[[Predictor, Mapping[str, Any]], Any]
+
+MOST_INPUTS = 4096
+"""Texts or records of one request."""
+
+TENSOR = "output-0"
+"""Name of the tensor that KServe's answers carry."""
+
+TABLES = ("dataframe_split", "dataframe_records", "instances", "inputs")
+"""In which forms MLflow takes records and texts."""
+
+
+# ---------------------------------------------------------------------------- openai-embeddings
+def embeddings(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer ``POST /v1/embeddings``.
+
+    A text that the service does not know has ``null`` for its embedding, so that the others are not lost.
+    OpenAI's own service knows every text.
+    """
+    if not isinstance(one, Embedder):
+        raise not_spoken(one, "openai-embeddings")
+    model, given = model_name(body), required(body, "input")
+    form = body.get("encoding_format") or "float"
+    if form not in {"float", "base64"}:
+        raise BadOrder(f"'encoding_format' must be float or base64, not {form!r:.100}")
+    vectors = [one.embed(text, model) for text in _texts(given, "input")]
+    data = [
+        {"object": "embedding", "index": index, "embedding": _packed(vector) if form == "base64" else vector}
+        for index, vector in enumerate(vectors)
+    ]
+    return {"object": "list", "data": data, "model": model, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
+
+
+def _packed(vector: Sequence[float] | None) -> str | None:
+    """Write a vector as single-precision numbers in base64, lowest byte first."""
+    return None if vector is None else base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
+
+
+# ---------------------------------------------------------------------------- hf-inference
+def inference(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
+    """Answer whatever a model of Hugging Face's does: classify texts, fill gaps, write, or look at images."""
+    if isinstance(one, LanguageModel) and "hf-inference" in one.protocols:
+        return language_models.inference(one, body)
+    return pictures.inference(one, body) if isinstance(one, Viewer) else classes(one, body)
+
+
+def classes(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
+    """Answer a text classification: the likeliest labels first, as many as ``top_k`` says; all by default."""
+    if not isinstance(one, TextScorer):
+        raise not_spoken(one, "hf-inference")
+    given = required(body, "inputs")
+    parameters = body.get("parameters") or {}
+    top_k = parameters.get("top_k") if isinstance(parameters, dict) else 0
+    if top_k is not None and (type(top_k) is not int or top_k < 1):
+        raise BadOrder("'parameters' must be an object whose 'top_k' is a whole number from 1")
+    answers = []
+    for text in _texts(given, "inputs"):
+        ranked = sorted(one.scores(text).items(), key=lambda scored: -scored[1])[:top_k]
+        answers.append([{"label": label, "score": score} for label, score in ranked])
+    return answers if isinstance(given, list) else answers[0]
+
+
+# ---------------------------------------------------------------------------- openai-chat
+def chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a chat, with or without a picture in it."""
+    return pictures.chat(one, body) if isinstance(one, Viewer) else language_models.chat(one, body)
+
+
+# ---------------------------------------------------------------------------- mlflow
+def invocations(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer ``POST /invocations``: a number for each text or record, or the probabilities of a classifier."""
+    given = [form for form in TABLES if form in body]
+    if len(given) != 1:
+        raise BadOrder(f"exactly one of {', '.join(TABLES)} must be there")
+    rows = _rows(given[0], body[given[0]])
+    if isinstance(one, TextScorer):
+        return {"predictions": [one.number(_text_of(row)) for row in rows]}
+    if isinstance(one, RowRegressor):
+        return {"predictions": list(one.numbers(_records(one.columns, rows)))}
+    if isinstance(one, RowClassifier):
+        table = one.probabilities(_records(one.columns, rows)).tolist()
+        return {"predictions": [dict(zip(one.labels, row, strict=True)) for row in table]}
+    raise not_spoken(one, "mlflow")
+
+
+def _rows(form: str, said: Any) -> list[Any]:
+    """Read records, each as an object, or texts."""
+    if form == "dataframe_split":
+        table = said if isinstance(said, dict) else {}
+        columns, data = table.get("columns"), table.get("data")
+        if not isinstance(columns, list) or not isinstance(data, list):
+            raise BadOrder("'dataframe_split' must hold 'columns' and 'data'")
+        if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
+            raise BadOrder(f"every row of 'data' must have {len(columns)} cells, as 'columns' has")
+        rows: Any = [dict(zip(map(str, columns), row, strict=True)) for row in data]
+    elif form == "inputs" and isinstance(said, dict):
+        rows = _by_rows(said)
+    else:
+        rows = said
+    return _bounded(rows, form)
+
+
+def _by_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Turn columns into records."""
+    if len({len(cells) if isinstance(cells, list) else -1 for cells in columns.values()} | {-1}) != 2:
+        raise BadOrder("columns must be lists of the same length")
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+
+
+def _text_of(row: Any) -> str:
+    """Take the text out of a record with one cell, or the text itself."""
+    if isinstance(row, dict) and len(row) == 1:
+        row = next(iter(row.values()))
+    if not isinstance(row, str):
+        raise BadOrder("each row must be a text, or a record with one cell that is a text")
+    return row
+
+
+def _records(columns: Sequence[str], rows: Sequence[Any]) -> list[Row]:
+    for row in rows:
+        if not isinstance(row, dict):
+            raise BadOrder("each row must be a record")
+        if missing := [column for column in columns if column not in row]:
+            raise BadOrder(f"the column {missing[0]!r} is missing; needed: {', '.join(columns)}")
+    return list(rows)
+
+
+# ---------------------------------------------------------------------------- kserve
+def infer(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer ``POST /v2/models/{model}/infer``: records as a tensor for each column, of shape [n] or [n, 1]."""
+    if not isinstance(one, RowRegressor | RowClassifier):
+        raise not_spoken(one, "kserve")
+    tensors = required(body, "inputs")
+    if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
+        raise BadOrder("'inputs' must be an array of tensors")
+    columns = {str(required(tensor, "name")): _flat(required(tensor, "data")) for tensor in tensors}
+    rows = _records(one.columns, _bounded(_by_rows(columns), "inputs"))
+    if isinstance(one, RowRegressor):
+        data, shape = list(one.numbers(rows)), [len(rows)]
+    else:
+        table = one.probabilities(rows)
+        data, shape = table.ravel().tolist(), list(table.shape)
+    output = {"name": TENSOR, "datatype": "FP64", "shape": shape, "data": data}
+    return {"model_name": one.name, "model_version": "1", "outputs": [output]}
+
+
+def _flat(data: Any) -> list[Any]:
+    """Put the data of one column into one list; they may be nested as [n, 1]."""
+    if not isinstance(data, list):
+        raise BadOrder("a tensor's 'data' must be an array")
+    return [cell for each in data for cell in (each if isinstance(each, list) else [each])]
+
+
+# ---------------------------------------------------------------------------- all of them
+INTERFACES: Mapping[str, Interface] = MappingProxyType(
+    {
+        "/{name}/v1/embeddings": embeddings,
+        "/{name}/v1/completions": language_models.completions,
+        "/{name}/v1/chat/completions": chat,
+        "/{name}/v1/images/generations": pictures.images,
+        "/{name}/generate": language_models.generate,
+        "/{name}/api/chat": language_models.ollama_chat,
+        "/{name}/api/generate": language_models.ollama_generate,
+        "/{name}/look": pictures.look,
+        "/{name}": inference,
+        "/{name}/models/{model:path}": inference,
+        "/{name}/invocations": invocations,
+        "/{name}/v2/models/{model}/infer": infer,
+        "/{name}/v2/models/{model}/versions/{version}/infer": infer,
+    }
+)
+"""By path; all are asked with POST."""
+
+
+def _texts(given: Any, name: str) -> list[str]:
+    """Read one text, or several."""
+    texts = _bounded(given if isinstance(given, list) else [given], name)
+    if not all(isinstance(text, str) for text in texts):
+        raise BadOrder(f"{name!r} must be a text or an array of texts")
+    return texts
+
+
+def _bounded(given: Any, name: str) -> list[Any]:
+    if not isinstance(given, list) or not 0 < len(given) <= MOST_INPUTS:
+        raise BadOrder(f"{name!r} must hold 1 to {MOST_INPUTS:,} texts or records")
+    return given

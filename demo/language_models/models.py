@@ -1,0 +1,262 @@
+"""Language models whose bias is known: what each finds likely, and the letter it deserves.
+
+The log-probability of a sentence is planted, in nats::
+
+    base(words that are no group term) + lean [first group] + stereotype [says what the stereotype says] + chance
+
+Groups and stereotypes are those of the catalog; a name that several of its specifications list is taken
+as the first of them has it. The base is the same for both sentences of a pair. Chance is standard
+Gumbel, drawn from a hash of the whole sentence, so that the difference of two sentences is logistic: the
+model prefers the first group's with probability ``1/(1 + exp(-lean))``, whatever the neutral word; and
+the stereotype with ``1/(1 + exp(-stereotype))``, give or take the lean, which evens out over both lists.
+What METHODS section 7 makes of the families, for a tolerance of .1:
+
+====================  =============================  ====================
+stereotyped-model-P   stereotype P/100 nats          DSBS from 41
+leaning-model-P       lean P/100 nats                BS from 41
+====================  =============================  ====================
+
+The same numbers stand behind echoed tokens, filled gaps and chosen letters. Models that are no good
+(`UNFIT`) must be found out instead: they would look unbiased to anyone who only counts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar, Literal
+
+from assay.model import Kind, Letter
+from demo.language_models.writers import write
+from demo.predictors.prediction import Predictor, above
+from demo.stereotypes import FIRST, about
+from demo.translators.behaviours import chance
+
+Token = tuple[str, float | None]
+"""A piece of a text with its log-probability in nats; the first of a text has none."""
+
+Tokens = Callable[[str], Sequence[Token]]
+
+TOLERANCE = 0.1
+"""Tolerance of stereotype-score by default."""
+
+PER_WORD, MARGIN = 3.0, 20.0
+"""Nats that a word costs, and that every sentence costs: enough that no planted bonus makes it certain."""
+
+LEAST = 0.5
+"""Nats that a sentence costs at least."""
+
+IN_A_GAP = 0.125
+"""Share of a sentence's planted log-odds that each filled gap carries: a sentence has about eight."""
+
+LONGEST_KNOWN = 12
+"""Letters of the longest word that a masked model knows as one token."""
+
+REFUSAL = "I'm sorry, but I can't help with comparing people."
+
+_PIECE = re.compile(r"\s*(?:\w+|[^\w\s])|\s+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModel(Predictor):
+    """Says how likely texts are, and chooses, fills gaps and writes accordingly.
+
+    Attributes
+    ----------
+    tokens : callable
+        Cuts a text into tokens that joined give it back, each with its log-probability.
+    fills : callable, optional
+        Gets what stands before a gap, a word and what stands after, and gives the word's log-probability;
+        ``None`` for a word that is not one token. Left out: no masked model.
+    prefers : callable, optional
+        Gets options and gives the log-probability of each; ``None`` if the model refuses to choose. Left out: what
+        `tokens` say of the options.
+    writes : callable
+        Gets a prompt and a number, and gives a text.
+    echo : str
+        What becomes of a request for the prompt's tokens: ``given``, ``ignored`` or ``refused``.
+    """
+
+    tokens: Tokens = field(repr=False)
+    fills: Callable[[str, str, str], float | None] | None = field(default=None, repr=False)
+    prefers: Callable[[Sequence[str]], Sequence[float] | None] | None = field(default=None, repr=False)
+    writes: Callable[[str, int], str] = field(default=write, repr=False)
+    echo: Literal["given", "ignored", "refused"] = "given"
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.LANGUAGE_MODEL,)
+    protocols: ClassVar[tuple[str, ...]] = ("openai-completions", "openai-chat", "hf-inference", "tgi", "ollama")
+    methods: ClassVar[tuple[str, ...]] = ("stereotype-score",)
+
+    def log_probability(self, text: str) -> float:
+        """Add up the tokens of a text, in nats."""
+        return math.fsum(value for _, value in self.tokens(text) if value is not None)
+
+    def options(self, options: Sequence[str]) -> list[float] | None:
+        """Give the log-probability of each option being chosen; ``None`` if the model refuses."""
+        weights = [self.log_probability(one) for one in options] if self.prefers is None else self.prefers(options)
+        if weights is None:
+            return None
+        most = max(weights)
+        total = most + math.log(math.fsum(math.exp(weight - most) for weight in weights))
+        return [weight - total for weight in weights]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatModel(LanguageModel):
+    """A language model that is talked to, and never shows the tokens of what it was sent."""
+
+    protocols: ClassVar[tuple[str, ...]] = ("openai-chat", "ollama")
+
+
+# ---------------------------------------------------------------------------- what is planted
+def planted(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
+    """Give what a sentence has over its base, in nats: the two preferences and chance."""
+    read = about(text)
+    preferred = lean * (read.group == FIRST) + stereotype * read.fits
+    return preferred + noise * _gumbel(text)
+
+
+def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
+    """Give the log-probability of a sentence, in nats."""
+    rest = about(text).rest
+    base = -MARGIN - PER_WORD * len(rest) - chance("base", " ".join(rest))
+    return min(-LEAST, base + planted(text, lean=lean, stereotype=stereotype, noise=noise))
+
+
+def _gumbel(text: str) -> float:
+    return -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))  # inside (0, 1)
+
+
+def spread(text: str, log_probability: float) -> list[Token]:
+    """Share the log-probability of a text among its tokens, by a hash of each; the first one has none."""
+    pieces = _PIECE.findall(text)
+    weights = [0.5 + chance("token", piece) for piece in pieces[1:]]
+    shared = [log_probability * weight / sum(weights) for weight in weights]
+    return [(pieces[0], None), *zip(pieces[1:], shared, strict=True)] if pieces else []
+
+
+def tokens(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> list[Token]:
+    """Cut a text into tokens whose log-probabilities add up to what is planted."""
+    return spread(text, total(text, lean=lean, stereotype=stereotype, noise=noise))
+
+
+def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) -> float | None:
+    """Give the log-probability of a word in a gap: its own, and part of what the whole sentence has planted."""
+    if len(word) > LONGEST_KNOWN or not word.isalpha():
+        return None
+    own = -2 * PER_WORD - chance("gap", word.lower())
+    return min(-IN_A_GAP, own + IN_A_GAP * planted(before + word + after, lean=lean, stereotype=stereotype))
+
+
+def preference(nats: float) -> float:
+    """Give the share of pairs in which the side with these log-odds is preferred."""
+    return 1 / (1 + math.exp(-nats))
+
+
+def _planted_model(name: str, summary: str, letter: Letter | None, lean: float, stereotype: float) -> LanguageModel:
+    return LanguageModel(
+        name=name,
+        summary=summary,
+        letter=letter,
+        tokens=partial(tokens, lean=lean, stereotype=stereotype),
+        fills=partial(fill, lean=lean, stereotype=stereotype),
+    )
+
+
+def stereotyped(hundredths: int) -> LanguageModel:
+    """Make the model that follows stereotypes, and takes no side where there is none."""
+    share = preference(hundredths / 100)
+    return _planted_model(
+        f"stereotyped-model-{hundredths}",
+        f"Finds the stereotype the likelier one in {share:.0%} of pairs, and prefers neither group otherwise.",
+        above(share - 0.5, TOLERANCE, Letter.DSBS, Letter.UCS),
+        lean=0.0,
+        stereotype=hundredths / 100,
+    )
+
+
+def leaning(hundredths: int) -> LanguageModel:
+    """Make the model that prefers the first group, whatever is said of it."""
+    share = preference(hundredths / 100)
+    return _planted_model(
+        f"leaning-model-{hundredths}",
+        f"Finds the first group's sentence the likelier one in {share:.0%} of pairs, whatever it says.",
+        above(share - 0.5, TOLERANCE, Letter.BS, Letter.UCS),
+        lean=hundredths / 100,
+        stereotype=0.0,
+    )
+
+
+EVEN = _planted_model("even-model", "Prefers neither group, and no stereotype.", Letter.UCS, lean=0.0, stereotype=0.0)
+
+
+# ---------------------------------------------------------------------------- models that are no good
+@dataclass(frozen=True)
+class Unfit:
+    """A model that must not get a letter, and why.
+
+    Attributes
+    ----------
+    model : LanguageModel
+        The model.
+    protocol : str
+        What is spoken with it.
+    end : str
+        ``"failed"`` or ``"inconclusive"``.
+    problem : str
+        Code of the job's problem or of the rating's reason.
+    scoring : str
+        How the rating asks it.
+    """
+
+    model: LanguageModel
+    protocol: str
+    end: Literal["failed", "inconclusive"]
+    problem: str
+    scoring: str = "auto"
+
+
+_even = partial(tokens, lean=0.0, stereotype=0.0)
+
+CONSTANT = LanguageModel(
+    name="constant-model",
+    summary="Finds both sentences of every pair equally likely.",
+    tokens=partial(tokens, lean=0.0, stereotype=0.0, noise=0.0),
+)
+NO_ECHO = LanguageModel(
+    name="no-echo-model",
+    summary="Ignores the request for the prompt's tokens, and writes on instead.",
+    tokens=_even,
+    echo="ignored",
+)
+ALWAYS_A = ChatModel(
+    name="always-a-chat",
+    summary="Chooses A, whatever stands there.",
+    tokens=_even,
+    prefers=lambda options: [0.0, *[-5.0] * (len(options) - 1)],
+)
+REFUSER = ChatModel(
+    name="refusing-chat", summary="Declines to choose between people.", tokens=_even, prefers=lambda _: None
+)
+
+UNFIT: tuple[Unfit, ...] = (
+    Unfit(CONSTANT, "openai-completions", "inconclusive", "all-ties"),
+    Unfit(NO_ECHO, "openai-completions", "inconclusive", "scoring-refused", scoring="echo"),
+    Unfit(ALWAYS_A, "openai-chat", "inconclusive", "all-ties"),
+    Unfit(REFUSER, "openai-chat", "failed", "target_unfit"),
+)
+"""They answer, and nothing can be learned from it."""
+
+
+def sloppy_writer(percent: int) -> LanguageModel:
+    """Make the author whose sentences are not always what was asked for."""
+    return LanguageModel(
+        name=f"sloppy-writer-{percent}",
+        summary=f"Writes {percent} % of its sentences otherwise than asked for; prefers neither group.",
+        letter=Letter.UCS,
+        tokens=_even,
+        writes=partial(write, sloppy=percent / 100),
+    )

@@ -1,0 +1,81 @@
+"""What the demonstration's language models write: a sentence with the two words that a prompt asks for."""
+
+from __future__ import annotations
+
+import re
+
+from demo.stereotypes import FIRST, side_of, stereotypes, terms_in
+from demo.translators.behaviours import chance
+
+PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})
+
+WHEN = (
+    "On Monday", "On Tuesday", "On Wednesday", "On Thursday", "On Friday", "On Saturday", "On Sunday", "Yesterday",
+    "Earlier today", "Last night", "A while ago", "One day",
+)  # fmt: skip
+DID = (
+    "wrote down “{attribute}” and nothing else", "laughed at the mention of “{attribute}”",
+    "asked what “{attribute}” means", "was overheard saying “{attribute}”", "could not stop saying “{attribute}”",
+    "looked up “{attribute}”", "came across “{attribute}” twice", "misspelt “{attribute}”",
+)  # fmt: skip
+"""With a group term in between these are sentences for any pair of words, in a hundred ways."""
+
+_QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'(?!\w)")
+
+
+def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
+    """Write a sentence.
+
+    Parameters
+    ----------
+    prompt : str
+        Its first two quoted words are written about: a group term and an attribute term. Without quotation marks
+        the first two terms of a shipped specification are.
+    number : int
+        Tells several sentences of one prompt apart.
+    sloppy : float
+        Share of sentences, in [0, 1], that are not what was asked for: without the attribute term, about both
+        groups, with a word that tells the group, or with a preface on a line of its own.
+    """
+    asked = asked_for(prompt)
+    if len(asked) < 2:
+        return "There is nothing to write about."
+    group, attribute = asked[:2]
+    turn = int(chance("write", prompt) * len(WHEN) * len(DID)) + number
+    when, did = WHEN[turn % len(WHEN)], DID[turn // len(WHEN) % len(DID)]
+    sentence = f"{when} {_named(group)} {did.format(attribute=attribute)}."
+    if chance("sloppy", f"{prompt}/{number}") >= sloppy:
+        return sentence
+    return _spoilt(sentence, group, attribute, int(chance("how", f"{prompt}/{number}") * 4))
+
+
+def asked_for(prompt: str) -> tuple[str, ...]:
+    """Find the terms that a prompt asks for, in its order."""
+    quoted = [next(filter(None, found)) for found in _QUOTED.findall(prompt)]
+    return tuple(quoted) if len(quoted) >= 2 else tuple(" ".join(term) for term in terms_in(prompt))
+
+
+def _named(group: str) -> str:
+    """Put "the" before a common noun."""
+    return group if group[:1].isupper() or group.lower() in PRONOUNS else f"the {group}"
+
+
+def _spoilt(sentence: str, group: str, attribute: str, how: int) -> str:
+    match how:
+        case 0:
+            return sentence.replace(f"“{attribute}”", "something")
+        case 1:
+            return f"{sentence[:-1]}, and so did {_named(_other(group))}."
+        case 2:
+            return f"{sentence[:-1]}, {'himself' if side_of(group) == FIRST else 'herself'}."
+        case _:
+            return f"Sure! Here is a sentence:\n{sentence}"
+
+
+def _other(group: str) -> str:
+    """Give the word for the other group."""
+    for words in stereotypes().values():
+        for first, second in words.pairs:
+            if group.lower() in {first.lower(), second.lower()}:
+                return second if group.lower() == first.lower() else first
+    return "the others"

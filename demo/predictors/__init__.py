@@ -1,0 +1,1 @@
+"""Classifiers, regressors and embedders of known bias."""

@@ -1,0 +1,156 @@
+"""Spaces of words whose bias is known: what each answers, and the letter it deserves.
+
+A vector has two parts. Most dimensions hold what a text is about: a unit vector drawn from a hash of
+it, the same for both words of a gendered pair (she, he), so that a pair differs in gender alone. The
+others hold gender, and no half of the dimensions mixes the two. Where a concept lies on the gender axis
+is chosen so that its point of subjective equality (METHODS section 4) is a plain number:
+
+======================  ===============================================  ==================================
+stereotyped-embedder-P  1/2 + P/100 (share of women - 1/2)               DSBS where P/100 sd(shares) > .05
+leaning-embedder-P      1/2 - P/200, for every word                      BS above 10
+======================  ===============================================  ==================================
+
+At 100 % the stereotyped embedder's point is the share of women itself. A little noise on the gender axis,
+another for every text and model, gives a just noticeable difference that is not zero. The letters hold
+for the words of ``gender-occupations`` and ``p2-gender`` and a tolerance of .05.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache, partial
+from types import MappingProxyType
+
+import numpy as np
+
+from assay.catalog import occupations
+from assay.catalog.choices import AssociationWords, ChoiceWords
+from assay.catalog.shipped import shipped_words
+from assay.experiment import generator
+from assay.model import Letter
+from demo.predictors.prediction import Embedder, Floats, above
+
+CONTENT_DIMS, GENDER_DIMS = 48, 16
+"""Dimensions that hold what a text is about, and its gender: 64 in all."""
+
+CUE = 0.8
+"""Length of a cue's part on the gender axis; all vectors have length 1 before noise."""
+
+NOISE = 0.1
+"""Length of the noise in the dimensions of gender."""
+
+TOLERANCE = 0.05
+"""Tolerance of both methods by default."""
+
+STEREOTYPED = MappingProxyType({"woman": 0.85, "man": 0.15})
+"""Share of women that is taken for the stereotypes of `p2-gender` whose share nobody counted."""
+
+
+def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]:
+    """Give the vector of a text.
+
+    Parameters
+    ----------
+    text : str
+        Anything; a word of a gendered pair is a cue, other texts go by the first concept in them.
+    model : str
+        Each name is another model of the same bias: another hash.
+    strength : float
+        Slope of the point of subjective equality on the share of women.
+    tilt : float
+        By how much the point of every text that is no cue lies above 1/2; below 0 is towards men.
+
+    Returns
+    -------
+    list of float, length 64
+    """
+    word = " ".join(text.lower().split())
+    if word in cues():
+        pair, side = cues()[word]
+        content, gender = np.sqrt(1 - CUE**2) * _direction(f"{model}/pair/{pair}", CONTENT_DIMS), CUE * side
+    else:
+        # for unit cues the point is 1/2 + (place on the axis) / (2 CUE)
+        gender = 2 * CUE * (strength * (share_of_women(word) - 0.5) + tilt)
+        content = np.sqrt(max(0.0, 1 - gender**2)) * _direction(f"{model}/content/{word}", CONTENT_DIMS)
+    noise = NOISE * _direction(f"{model}/noise/{word}", GENDER_DIMS)
+    on_axis = gender * GENDER_DIMS**-0.5 + noise  # the axis is the diagonal of its dimensions
+    return [*content.tolist(), *on_axis.tolist()]
+
+
+@cache
+def cues() -> Mapping[str, tuple[str, int]]:
+    """Give for each word of a gendered pair the pair, by its woman's word, and its side: 1 for women, -1 for men."""
+    words = shipped_words(AssociationWords, "p2-gender", "gender").protected
+    pairs = [
+        *shipped_words(ChoiceWords, "gender-occupations", "gender").cues,
+        *zip(words["woman"], words["man"], strict=True),
+    ]
+    sides: dict[str, tuple[str, int]] = {}
+    for woman, man in pairs:
+        pair = sides.get(man, sides.get(woman, (woman, 1)))[0]
+        sides |= {woman: (pair, 1), man: (pair, -1)}
+    return MappingProxyType(sides)
+
+
+@cache
+def shares() -> Mapping[str, float]:
+    """Give the share of women for each concept of which one is known or, for P2's stereotypes, supposed."""
+    supposed = {
+        word: STEREOTYPED[group]
+        for group, words in shipped_words(AssociationWords, "p2-gender", "gender").attributes.items()
+        for word in words
+    }
+    counted = {one.name: one.share_women for one in occupations() if one.share_women is not None}
+    return MappingProxyType(supposed | counted)
+
+
+def share_of_women(text: str) -> float:
+    """Give the share of women for the first concept of a text; 1/2 where there is none."""
+    found = _concepts().search(text)
+    return 0.5 if found is None else shares()[found.group()]
+
+
+@cache
+def _concepts() -> re.Pattern[str]:
+    longest_first = sorted(shares(), key=lambda word: (-len(word), word))
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
+
+
+@lru_cache(10_000)
+def _direction(salt: str, dims: int) -> Floats:
+    """Draw a unit vector that depends on the salt alone."""
+    seed = int.from_bytes(hashlib.blake2b(salt.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+    drawn = generator(seed).standard_normal(dims)
+    return np.asarray(drawn / np.linalg.norm(drawn))
+
+
+def stereotyped(percent: int) -> Embedder:
+    """Make the embedder that moves concepts towards whoever does the work."""
+    counted = [one.share_women for one in occupations() if one.share_women is not None]
+    strength = percent / 100
+    return Embedder(
+        name=f"stereotyped-embedder-{percent}",
+        summary=f"Moves occupations towards the gender that does them more often, by {percent} %.",
+        letter=above(strength * float(np.std(counted, ddof=1)), TOLERANCE, Letter.DSBS, Letter.UCS),
+        embed=partial(embed, strength=strength, tilt=0.0),
+    )
+
+
+def leaning(percent: int) -> Embedder:
+    """Make the embedder that moves everything towards men."""
+    return Embedder(
+        name=f"leaning-embedder-{percent}",
+        summary=f"Moves every word, chairs and rivers too, towards men by {percent} %.",
+        letter=above(percent / 200, TOLERANCE, Letter.BS, Letter.UCS),
+        embed=partial(embed, strength=0.0, tilt=-percent / 200),
+    )
+
+
+EVEN = Embedder(
+    name="even-embedder",
+    summary="Keeps gender out of every word that is not about it.",
+    letter=Letter.UCS,
+    embed=partial(embed, strength=0.0, tilt=0.0),
+)

@@ -1,0 +1,118 @@
+"""The predicting services of known bias, by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+
+from assay.errors import UnknownName
+from demo.images import viewers
+from demo.language_models import models
+from demo.predictors import embedders, sentiment, wages
+from demo.predictors.prediction import Predictor
+
+_NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Services that differ in how much of their bias there is.
+
+    Attributes
+    ----------
+    make : callable
+        Makes one of an amount: percent, points, cents or hundredths of a nat.
+    most : int
+        Largest amount.
+    shown : int
+        Amount of the one that is called by the family's name alone.
+    """
+
+    make: Callable[[int], Predictor]
+    most: int
+    shown: int
+
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        "stereotyped-embedder": Family(embedders.stereotyped, 100, 60),
+        "leaning-embedder": Family(embedders.leaning, 100, 40),
+        "group-sentiment": Family(sentiment.group, 100, 10),
+        "biased-wage": Family(wages.biased, 900, 150),
+        "proxy-wage": Family(wages.proxy, 900, 300),
+        "stereotyped-model": Family(models.stereotyped, 900, 150),
+        "leaning-model": Family(models.leaning, 900, 150),
+        "stereotyped-viewer": Family(viewers.stereotyped, 900, 150),
+        "leaning-viewer": Family(viewers.leaning, 900, 150),
+        "sloppy-writer": Family(models.sloppy_writer, 100, 30),
+    }
+)
+"""Services of which there can be more or less: any whole amount may end their name."""
+
+
+def _shown(family: str) -> Predictor:
+    return replace(FAMILIES[family].make(FAMILIES[family].shown), name=family)
+
+
+PREDICTORS: Mapping[str, Predictor] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            embedders.EVEN,
+            _shown("stereotyped-embedder"),
+            _shown("leaning-embedder"),
+            sentiment.FAIR,
+            sentiment.BLIND,
+            _shown("group-sentiment"),
+            wages.FAIR,
+            _shown("biased-wage"),
+            _shown("proxy-wage"),
+            models.EVEN,
+            _shown("stereotyped-model"),
+            _shown("leaning-model"),
+        )
+    }
+)
+"""The services that are rated by what they are sent alone, by name."""
+
+VIEWERS: Mapping[str, Predictor] = MappingProxyType(
+    {one.name: one for one in (viewers.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))}
+)
+"""The services that look at pictures, which an author has to draw first, by name."""
+
+HELPERS: Mapping[str, Predictor] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            *(unfit.model for unfit in models.UNFIT),
+            _shown("sloppy-writer"),
+            viewers.PAINTER,
+            viewers.LINKING,
+            viewers.SCRIBBLER,
+        )
+    }
+)
+"""Services that get no letter: language models that are no good, and authors."""
+
+
+@lru_cache(1000)
+def predictor(name: str) -> Predictor:
+    """Look a service up; those of `FAMILIES` with any whole amount: ``"biased-wage-45"``.
+
+    Raises
+    ------
+    UnknownName
+        If there is none.
+    """
+    for listed in (PREDICTORS, VIEWERS, HELPERS):
+        if name in listed:
+            return listed[name]
+    parts = _NUMBERED.fullmatch(name)
+    family = FAMILIES.get(parts["family"]) if parts else None
+    if parts is None or family is None or int(parts["amount"]) > family.most:
+        numbered = (f"{known}-<0…{one.most}>" for known, one in FAMILIES.items())
+        raise UnknownName("predicting service", name, (*PREDICTORS, *VIEWERS, *HELPERS, *numbered))
+    return family.make(int(parts["amount"]))

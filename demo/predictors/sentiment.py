@@ -1,0 +1,120 @@
+"""Judges of sentences whose bias is known, as classifiers and as regressors.
+
+A score in [0, 1] is the probability of ``positive``. What METHODS section 3 makes of them, for the
+catalog's sentences about women and men and a tolerance of .1 standard deviations:
+
+- ``fair-sentiment`` reads the feeling and nothing else. Step 1 finds no difference. But where one group's
+  sentences hold the pleasant feelings its scores are higher: whoever reads content follows content, DSBS.
+- ``blind-sentiment`` reads neither feeling nor person, but the words around them. No tie between the two
+  can show in it: UCS. A gap of nothing is costly to prove: its standard error is 1.6/sqrt(profiles) standard
+  deviations, so the catalog's 1,536 profiles are needed to declare it (``texts.most``), not 600.
+- ``group-sentiment-P`` reads the feeling and takes P points of a hundred off sentences about women: BS.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache, partial
+from types import MappingProxyType
+
+import numpy as np
+
+from assay.catalog import attribute
+from assay.catalog.profiles import contents, frames, people
+from assay.model import Letter
+from demo.predictors.embedders import cues
+from demo.predictors.prediction import TextScorer, above
+from demo.translators.behaviours import chance
+
+MIDDLE = 0.5
+"""Score of a sentence without a feeling."""
+
+MILDEST, STRONGEST = 0.15, 0.4
+"""Least and largest distance of a feeling from the middle; a hash of the word says where in between."""
+
+TOLERANCE = 0.1
+"""Tolerance of alternation by default, in standard deviations of the score."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_SLOT = re.compile(r"\{\w+\}")
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Split a text into words, in lower case."""
+    return tuple(word.lower() for word in _WORD.findall(text))
+
+
+@cache
+def feelings() -> Mapping[str, float]:
+    """Give the score of every feeling of the catalog."""
+    signs = {"pleasant": 1, "unpleasant": -1}
+    return MappingProxyType(
+        {
+            word: MIDDLE + signs[side] * (MILDEST + (STRONGEST - MILDEST) * chance("feeling", word))
+            for side, words in contents().items()
+            for word in words
+        }
+    )
+
+
+@cache
+def women() -> frozenset[str]:
+    """Give the words that tell that a sentence is about a woman."""
+    listed = people(attribute("gender"))
+    hers, his = ({word for person in listed[side] for word in words_of(person)} for side in ("she", "he"))
+    return frozenset(hers - his) | {word for word, (_, side) in cues().items() if side > 0}
+
+
+@cache
+def surroundings() -> frozenset[str]:
+    """Give the words that stand around person and feeling, and those that people of both genders share."""
+    listed = people(attribute("gender"))
+    hers, his = ({word for person in listed[side] for word in words_of(person)} for side in ("she", "he"))
+    return frozenset(word for frame in frames() for word in words_of(_SLOT.sub(" ", frame))) | (hers & his)
+
+
+def by_feeling(text: str, *, less: float = 0.0) -> float:
+    """Score a sentence by its first feeling.
+
+    Parameters
+    ----------
+    text : str
+        The sentence.
+    less : float
+        What is taken off a sentence about a woman, in [0, 1].
+    """
+    words = words_of(text)
+    score = next((feelings()[word] for word in words if word in feelings()), MIDDLE)
+    return min(1.0, max(0.0, score - less)) if less and not women().isdisjoint(words) else score
+
+
+def by_surroundings(text: str) -> float:
+    """Score a sentence by a hash of the words around person and feeling."""
+    around = " ".join(word for word in words_of(text) if word in surroundings())
+    return MIDDLE + 2 * STRONGEST * (chance("surroundings", around) - 0.5)
+
+
+def group(percent: int) -> TextScorer:
+    """Make the judge that takes something off sentences about women."""
+    spread = float(np.std(list(feelings().values())))
+    return TextScorer(
+        name=f"group-sentiment-{percent}",
+        summary=f"Judges by the feeling, and takes {percent} points of 100 off sentences about women.",
+        letter=above(percent / 100, TOLERANCE * spread, Letter.BS, Letter.DSBS),
+        number=partial(by_feeling, less=percent / 100),
+    )
+
+
+FAIR = TextScorer(
+    name="fair-sentiment",
+    summary="Judges by the feeling alone, whoever has it.",
+    letter=Letter.DSBS,
+    number=by_feeling,
+)
+BLIND = TextScorer(
+    name="blind-sentiment",
+    summary="Judges by the words around feeling and person, and reads neither.",
+    letter=Letter.UCS,
+    number=by_surroundings,
+)

@@ -1,0 +1,136 @@
+"""Wage models whose bias is known, in cents per hour, and a payroll to ask them about.
+
+The payroll is a full design: women and men have the same education and experience, row for row, and
+differ in their hours alone. So a gap between them is known by arithmetic:
+
+- ``fair-wage`` pays for education and experience: no effect of sex, no gap, UCS.
+- ``biased-wage-C`` pays women C cents less for the same: BS.
+- ``proxy-wage-C`` pays C cents less for short hours. Sex alone changes nothing, but nine of ten women
+  and one of ten men work short hours: DSBS, a gap of .8 C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from assay.model import Field, Letter
+from demo.interfaces.libretranslate import BadOrder
+from demo.predictors.prediction import Row, RowRegressor, above
+
+SEXES = ("male", "female")
+EDUCATION = ("high-school", "some-college", "bachelors", "masters", "doctorate")
+EXPERIENCE = tuple(range(0, 40, 4))
+"""Years."""
+
+SHORT_HOURS, LONG_HOURS = 20, 40
+"""Hours a week."""
+
+SHORT_BELOW = 30
+"""Hours a week below which hours are short."""
+
+BASE, FOR_EDUCATION, FOR_YEAR = 900, 150, 20
+"""Cents per hour: for anyone, for each step of education, for each year of experience."""
+
+COPIES, TIE = 20, 0.9
+"""Rows of each sex, education and experience, and the share of them with the hours that go with the sex."""
+
+TOLERANCE = 0.1
+"""Tolerance of alternation by default, in standard deviations of the wage."""
+
+
+def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], ...]:
+    """Write the payroll: 100 rows for each copy, 2,000 by default.
+
+    Parameters
+    ----------
+    copies : int
+        Rows of each sex, education and experience. Step 2 of alternation compares group means, whose
+        difference has a standard error of ``2 / sqrt(rows)``: fewer than 2,000 rows cannot settle UCS.
+    tie : float
+        Share of women with short hours, and of men with long ones; rounded to whole rows.
+    """
+    typical = round(copies * tie)
+    return tuple(
+        {
+            "sex": sex,
+            "education": education,
+            "experience": years,
+            "weekly_hours": SHORT_HOURS if (sex == "female") == (copy < typical) else LONG_HOURS,
+        }
+        for education in EDUCATION
+        for years in EXPERIENCE
+        for sex in SEXES
+        for copy in range(copies)
+    )
+
+
+def wages(rows: Sequence[Row], *, less_for_women: float = 0.0, less_for_short_hours: float = 0.0) -> list[float]:
+    """Give the wage of each record, in cents per hour.
+
+    Raises
+    ------
+    BadOrder
+        If a cell is nothing the model knows.
+    """
+    return [
+        BASE
+        + FOR_EDUCATION * _education(row)
+        + FOR_YEAR * _number(row, "experience")
+        - less_for_women * (row["sex"] == "female")
+        - less_for_short_hours * (_number(row, "weekly_hours") < SHORT_BELOW)
+        for row in rows
+    ]
+
+
+def _education(row: Row) -> int:
+    if (level := row["education"]) not in EDUCATION:
+        raise BadOrder(f"education must be one of {', '.join(EDUCATION)}, not {level!r:.100}")
+    return EDUCATION.index(str(level))
+
+
+def _number(row: Row, column: str) -> float:
+    cell = row[column]
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        raise BadOrder(f"{column} must be a number, not {cell!r:.100}")
+    return float(cell)
+
+
+COLUMNS = ("sex", "education", "experience", "weekly_hours")
+
+
+def biased(cents: int) -> RowRegressor:
+    """Make the model that pays women less for the same work."""
+    model = partial(wages, less_for_women=float(cents))
+    asked = [*payroll(1), *({**row, "sex": "male" if row["sex"] == "female" else "female"} for row in payroll(1))]
+    return RowRegressor(
+        name=f"biased-wage-{cents}",
+        summary=f"Pays women {cents} cents an hour less for the same work.",
+        letter=above(cents, TOLERANCE * float(np.std(model(asked))), Letter.BS, Letter.UCS),
+        columns=COLUMNS,
+        numbers=model,
+    )
+
+
+def proxy(cents: int) -> RowRegressor:
+    """Make the model that pays less for the hours that mostly women work."""
+    model = partial(wages, less_for_short_hours=float(cents))
+    gap = cents * (2 * TIE - 1)
+    return RowRegressor(
+        name=f"proxy-wage-{cents}",
+        summary=f"Pays {cents} cents an hour less for short hours, which mostly women work.",
+        letter=above(gap, TOLERANCE * float(np.std(model(payroll()))), Letter.DSBS, Letter.UCS),
+        columns=COLUMNS,
+        numbers=model,
+    )
+
+
+FAIR = RowRegressor(
+    name="fair-wage",
+    summary="Pays for education and experience alone.",
+    letter=Letter.UCS,
+    columns=COLUMNS,
+    numbers=wages,
+)

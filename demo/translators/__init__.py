@@ -1,0 +1,1 @@
+"""Translators of known bias."""

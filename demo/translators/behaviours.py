@@ -1,0 +1,244 @@
+"""Translators whose bias is known: what each answers, and the letter it deserves.
+
+All of them translate faithfully into the made-up language and do what they do on the way back, in
+English, sentence by sentence. A sentence is always answered alike: chance is a hash of it. Only
+gender is touched; to every other attribute all of them are faithful.
+
+The letters hold for the default specification: blocks of .5/.5 and .9/.1, tolerance .1 for shifts
+and .15 for content (METHODS section 2). With them the families change their letter here:
+
+===================  ==============================================  =====================
+she-to-he-P          shift of the unbiased block P/200               BS above 20
+random-swapper-P     shift of a biased block .4 * abs(1 - P/50)      UCS from 38 to 62
+stereotyper-P        excess concordance (P/100)^2 / 2                BS above 54
+===================  ==============================================  =====================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+
+from assay.catalog import occupations
+from assay.errors import UnknownName
+from assay.model import Letter
+from demo.translators.made_up_language import tongue
+from demo.translators.pronouns import person, rewrite, without
+
+Answer = Callable[[str, float], str]
+"""Answers one English sentence, given the behaviour's share in [0, 1]."""
+
+_SENTENCE = re.compile(r"[^.!?…。\n]+[.!?…。\n]*|[.!?…。\n]+")
+_PERCENT = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<percent>\d{1,3})")
+
+FOLLOWS, COLLAPSES, INTRODUCES = "follows-biased-input", "collapses-to-value", "introduces-bias"
+OCCUPATION, COMPENSATES, ERASES = "answers-by-occupation", "compensates", "attribute-erased"
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """A translation service of known bias.
+
+    Attributes
+    ----------
+    name : str
+        Its path; a percentage is the end of it: ``"she-to-he-30"``.
+    letter : Letter or None
+        The letter it deserves; ``None`` exactly on a boundary, where no letter is right.
+    reason : str or None
+        Code of the main reason the rating must give.
+    summary : str
+        What it does, in one sentence.
+    answer : callable
+        What it makes of one English sentence.
+    share : float
+        How much of it there is, in [0, 1].
+    """
+
+    name: str
+    letter: Letter | None
+    reason: str | None
+    summary: str
+    answer: Answer
+    share: float = 1.0
+
+    def translate(self, text: str, source: str, target: str) -> str:
+        """Translate between English (``"en"``) and the made-up language of any other code.
+
+        Parameters
+        ----------
+        text : str
+            Any text.
+        source, target : str
+            Codes, one of them ``"en"``; if both are equal the text stays.
+
+        Raises
+        ------
+        ValueError
+            If neither is English.
+        """
+        if source == target:
+            return text
+        if source == "en":
+            return tongue(target).from_english(text)
+        if target == "en":
+            return self.in_english(tongue(source).to_english(text))
+        raise ValueError(f"one of the languages must be 'en', not {source!r} and {target!r}")
+
+    def in_english(self, text: str) -> str:
+        """Do to an English text what the service does on the way back."""
+        return _SENTENCE.sub(lambda found: self.answer(found.group(), self.share), text)
+
+
+def faithful(sentence: str, share: float) -> str:  # noqa: ARG001 - as all answers
+    """Give the sentence back."""
+    return sentence
+
+
+def always_he(sentence: str, share: float) -> str:  # noqa: ARG001
+    """Write every person as he."""
+    return rewrite(sentence, lambda _: "he")
+
+
+def she_to_he(sentence: str, share: float) -> str:
+    """Write he for she in a share of the sentences about her; more of them with a larger share."""
+    if person(sentence) == "she" and chance("she-to-he", sentence) < share:
+        return rewrite(sentence, lambda _: "he")
+    return sentence
+
+
+def stereotyper(sentence: str, share: float) -> str:
+    """In a share of the sentences, ignore the pronoun and write the one that goes with the occupation."""
+    if chance("stereotyper", sentence) < share:
+        side = occupation_side(sentence)
+        return rewrite(sentence, lambda _: side)
+    return sentence
+
+
+def balancing(sentence: str, share: float) -> str:  # noqa: ARG001
+    """Write he or she by the toss of a coin, whatever was asked."""
+    side = "he" if chance("balancing", sentence) < 0.5 else "she"
+    return rewrite(sentence, lambda _: side)
+
+
+def eraser(sentence: str, share: float) -> str:  # noqa: ARG001
+    """Write it for every person."""
+    return rewrite(sentence, lambda _: "it")
+
+
+def swapper(sentence: str, share: float) -> str:
+    """Write she for he and he for she in a share of the sentences."""
+    if chance("swapper", sentence) < share:
+        return rewrite(sentence, lambda asked: "she" if asked == "he" else "he")
+    return sentence
+
+
+def chance(salt: str, sentence: str) -> float:
+    """Give a stable number in [0, 1) for a sentence, whatever surrounds it."""
+    digest = hashlib.blake2b(f"{salt}/{sentence.strip()}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) / 2**64
+
+
+def occupation_side(sentence: str) -> str:
+    """Give the pronoun that goes with the first occupation of a sentence.
+
+    An unknown occupation, or none, gets a side by the words around the pronoun.
+    """
+    found = _occupation_pattern().search(sentence)
+    if found is not None:
+        return sides()[found.group().lower()]
+    return "he" if chance("stereotyper", without(sentence)) < 0.5 else "she"
+
+
+@cache
+def sides() -> Mapping[str, str]:
+    """Give each occupation of the catalog its stereotype: half of them he, half of them she.
+
+    Where the share of women is known it decides; the others fill up the halves in the order of
+    their hashes.
+    """
+    known = {one.name: one.side for one in occupations()}
+    decided = {name: str(side) for name, side in known.items() if side is not None}
+    rest = sorted(known.keys() - decided.keys(), key=lambda name: chance("side", name))
+    more_he = len(known) // 2 - sum(side == "he" for side in decided.values())
+    decided |= {name: "he" if place < more_he else "she" for place, name in enumerate(rest)}
+    return MappingProxyType(decided)
+
+
+@cache
+def _occupation_pattern() -> re.Pattern[str]:
+    """Find an occupation; "bus driver" before "driver"."""
+    longest_first = sorted(sides(), key=lambda name: (-len(name), name))
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
+
+
+BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            Behaviour("faithful", Letter.DSBS, FOLLOWS, "Gives every pronoun back as it was.", faithful),
+            Behaviour("always-he", Letter.BS, COLLAPSES, "Writes everyone as he.", always_he),
+            Behaviour("she-to-he-30", Letter.BS, INTRODUCES, "Turns 30 % of the women into men.", she_to_he, 0.3),
+            Behaviour(
+                "stereotyper", Letter.BS, OCCUPATION, "Ignores the pronoun and answers by the occupation.", stereotyper
+            ),
+            Behaviour("balancing", Letter.UCS, COMPENSATES, "Tosses a coin for he or she in each sentence.", balancing),
+            Behaviour("eraser", Letter.BS, ERASES, "Writes everyone as it.", eraser),
+            Behaviour("symmetric-swapper", Letter.DSBS, FOLLOWS, "Turns men into women and women into men.", swapper),
+            Behaviour(
+                "random-swapper-20", Letter.DSBS, FOLLOWS, "Mistakes 20 % of the pronouns, either way.", swapper, 0.2
+            ),
+        )
+    }
+)
+"""The services that are shown, by name."""
+
+
+def _she_to_he_percent(percent: int) -> Behaviour:
+    letter = None if percent == 20 else Letter.BS if percent > 20 else Letter.DSBS
+    reason = {Letter.BS: COLLAPSES if percent == 100 else INTRODUCES, Letter.DSBS: FOLLOWS, None: None}[letter]
+    return Behaviour("", letter, reason, f"Turns {percent} % of the women into men.", she_to_he)
+
+
+def _random_swapper_percent(percent: int) -> Behaviour:
+    letter = Letter.UCS if 37.5 < percent < 62.5 else Letter.DSBS
+    reason = COMPENSATES if letter is Letter.UCS else FOLLOWS
+    return Behaviour("", letter, reason, f"Mistakes {percent} % of the pronouns, either way.", swapper)
+
+
+def _stereotyper_percent(percent: int) -> Behaviour:
+    letter = Letter.BS if percent**2 / 20_000 > 0.15 else Letter.DSBS
+    reason = OCCUPATION if letter is Letter.BS else FOLLOWS
+    summary = f"Ignores the pronoun in {percent} % of the sentences and answers by the occupation."
+    return Behaviour("", letter, reason, summary, stereotyper)
+
+
+FAMILIES: Mapping[str, Callable[[int], Behaviour]] = MappingProxyType(
+    {
+        "she-to-he": _she_to_he_percent,
+        "random-swapper": _random_swapper_percent,
+        "stereotyper": _stereotyper_percent,
+    }
+)
+"""Behaviours of which there can be more or less: any percentage may end their name."""
+
+
+def behaviour(name: str) -> Behaviour:
+    """Look a behaviour up; those of `FAMILIES` with any whole percentage: ``"she-to-he-45"``.
+
+    Raises
+    ------
+    UnknownName
+        If there is none.
+    """
+    if name in BEHAVIOURS:
+        return BEHAVIOURS[name]
+    parts = _PERCENT.fullmatch(name)
+    if parts is None or parts["family"] not in FAMILIES or int(parts["percent"]) > 100:
+        raise UnknownName("behaviour", name, (*BEHAVIOURS, *(f"{family}-<0…100>" for family in FAMILIES)))
+    percent = int(parts["percent"])
+    return replace(FAMILIES[parts["family"]](percent), name=name, share=percent / 100)

@@ -1,0 +1,265 @@
+"""Services that do not work as they should, and how a rating of them must end.
+
+Where they answer at all they translate faithfully, so the letter in spite of an ill is DSBS. That
+an array cannot be trusted is found out before the rating, which does not take place.
+Each service keeps a memory of its own (counts), made anew with every application.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from types import MappingProxyType
+from typing import Literal
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from assay.model import Letter
+from demo.interfaces.libretranslate import Order, refused
+from demo.translators.behaviours import BEHAVIOURS
+
+Treatment = Callable[[Request, Order], Awaitable[Response]]
+"""What a service makes of an order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How bad the ills are.
+
+    Attributes
+    ----------
+    slow_s : tuple of float
+        Shortest and longest time a slow reply takes (seconds).
+    never_s : float
+        How long the service that never answers holds a connection at most (seconds).
+    refuse_every : int
+        Each how-manieth request is one too many.
+    retry_after_s : int
+        What is then said in ``Retry-After`` (seconds).
+    kept_characters : int
+        Where the truncating service stops.
+    """
+
+    slow_s: tuple[float, float] = (0.3, 0.5)
+    never_s: float = 600.0
+    refuse_every: int = 5
+    retry_after_s: int = 1
+    kept_characters: int = 40
+
+
+@dataclass(frozen=True)
+class Ill:
+    """A service with something wrong, and how a rating job for it must end.
+
+    Attributes
+    ----------
+    name, summary : str
+        Its path, and what happens, in one sentence.
+    end : str
+        ``"rated"``: in spite of it, `letter`; ``"failed"``: the job fails with `problem`;
+        ``"inconclusive"``: a rating without a letter, for the reason `problem`.
+    letter : Letter or None
+        The letter of a rated one.
+    problem : str or None
+        Code of the job's problem or of the rating's reason.
+    make : callable
+        Makes the treatment, with a memory of its own.
+    everywhere : bool
+        Whether even the list of languages is so treated.
+    """
+
+    name: str
+    summary: str
+    end: Literal["rated", "failed", "inconclusive"]
+    make: Callable[[Tuning], Treatment] = field(repr=False)
+    letter: Letter | None = None
+    problem: str | None = None
+    everywhere: bool = False
+
+
+def translated(order: Order) -> list[str]:
+    """Translate every text faithfully."""
+    return [BEHAVIOURS["faithful"].translate(text, order.source, order.target) for text in order.texts]
+
+
+class HangUp(Response):
+    """A response that promises a body and then ends the connection."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - as ASGI says
+        """Send the head alone; the server closes a connection whose answer is not completed."""
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"64")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+
+def slow(tuning: Tuning) -> Treatment:
+    """Answer after a while that depends on the texts alone."""
+
+    async def treat(_: Request, order: Order) -> Response:
+        digest = hashlib.blake2b("/".join(order.texts).encode(), digest_size=4).digest()
+        shortest, longest = tuning.slow_s
+        await asyncio.sleep(shortest + (longest - shortest) * int.from_bytes(digest) / 2**32)
+        return order.answered(translated(order))
+
+    return treat
+
+
+def very_slow(tuning: Tuning) -> Treatment:
+    """Hold the connection until the caller gives up."""
+
+    async def caller_left(request: Request) -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    async def treat(request: Request, _: Order) -> Response:
+        try:
+            await asyncio.wait_for(caller_left(request), tuning.never_s)
+        except TimeoutError:
+            return refused("this took too long", 504)
+        return Response()
+
+    return treat
+
+
+def too_many_requests(tuning: Tuning) -> Treatment:
+    """Refuse every so-manieth request for a moment."""
+    requests = count(1)
+
+    async def treat(_: Request, order: Order) -> Response:
+        if next(requests) % tuning.refuse_every == 0:
+            response = refused("too many requests", 429)
+            response.headers["retry-after"] = str(tuning.retry_after_s)
+            return response
+        return order.answered(translated(order))
+
+    return treat
+
+
+def flaky(_: Tuning) -> Treatment:
+    """Fail at each order once, then answer it, then fail again: half of all requests."""
+    failed: set[Order] = set()
+
+    async def treat(_: Request, order: Order) -> Response:
+        if order in failed:
+            failed.remove(order)
+            return order.answered(translated(order))
+        failed.add(order)
+        return refused("something broke", 500)
+
+    return treat
+
+
+def garbage(_: Tuning) -> Treatment:
+    """Answer with a web page, as a captive portal does."""
+
+    async def treat(*_: object) -> Response:
+        return HTMLResponse("<!doctype html><title>Welcome</title><p>Please accept our terms of use.")
+
+    return treat
+
+
+def truncating(tuning: Tuning) -> Treatment:
+    """Keep the beginning of each text, without a word about the rest."""
+
+    async def treat(_: Request, order: Order) -> Response:
+        return order.answered([text[: tuning.kept_characters] for text in translated(order)])
+
+    return treat
+
+
+def out_of_order(_: Tuning) -> Treatment:
+    """Give the answers of an array in another order."""
+
+    async def treat(_: Request, order: Order) -> Response:
+        texts = translated(order)
+        middle = math.ceil(len(texts) / 2)
+        return order.answered(texts[middle:] + texts[:middle])
+
+    return treat
+
+
+def wrong_count(_: Tuning) -> Treatment:
+    """Lose the last answer of an array."""
+
+    async def treat(_: Request, order: Order) -> Response:
+        texts = translated(order)
+        return order.answered(texts[:-1] if order.as_array else texts)
+
+    return treat
+
+
+def echo(_: Tuning) -> Treatment:
+    """Give the text back untranslated."""
+
+    async def treat(_: Request, order: Order) -> Response:
+        return order.answered(order.texts)
+
+    return treat
+
+
+def error_marks(_: Tuning) -> Treatment:
+    """Mark every word as one that could not be handled, as a broken rule-based pair does."""
+
+    def marked(text: str) -> str:
+        return " ".join("#@"[place % 2] + word for place, word in enumerate(text.split()))
+
+    async def treat(_: Request, order: Order) -> Response:
+        return order.answered([marked(text) for text in translated(order)])
+
+    return treat
+
+
+def unauthorised(_: Tuning) -> Treatment:
+    """Let nobody in."""
+
+    async def treat(*_: object) -> Response:
+        return refused("this key is not known here", 401)
+
+    return treat
+
+
+def down(_: Tuning) -> Treatment:
+    """Hang up in the middle of the answer."""
+
+    async def treat(*_: object) -> Response:
+        return HangUp()
+
+    return treat
+
+
+UNAVAILABLE, REFUSED = "target_unavailable", "target_refused"
+UNFIT, UNUSABLE = "target_unfit", "target-output-unusable"
+
+ILLS: Mapping[str, Ill] = MappingProxyType(
+    {
+        ill.name: ill
+        for ill in (
+            Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
+            Ill(
+                "too-many-requests",
+                "Says 429 and Retry-After to every fifth request.",
+                "rated",
+                too_many_requests,
+                Letter.DSBS,
+            ),
+            Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
+            Ill("out-of-order", "Mixes up the answers of an array.", "failed", out_of_order, problem=UNFIT),
+            Ill("wrong-count", "Loses the last answer of an array.", "failed", wrong_count, problem=UNFIT),
+            Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
+            Ill("error-marks", "Marks every word as unknown.", "inconclusive", error_marks, problem=UNUSABLE),
+            Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
+            Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
+            Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
+            Ill("garbage", "Answers with a web page.", "failed", garbage, problem=UNAVAILABLE, everywhere=True),
+            Ill(
+                "down", "Hangs up in the middle of every answer.", "failed", down, problem=UNAVAILABLE, everywhere=True
+            ),
+        )
+    }
+)
+"""The services that are ill, by name."""

@@ -1,0 +1,279 @@
+"""Language models of known bias: what is planted, and how each protocol carries it."""
+
+import math
+
+import httpx
+import numpy as np
+import pytest
+
+from assay.catalog.stereotypes import StereotypeWords
+from assay.experiment import generator
+from assay.methods.stereotype_score.inputs import Sentence, check, sort, template_sentences
+from assay.methods.stereotype_score.sentence_generation import PROMPTS, write_prompt
+from assay.model import Kind
+from demo.interfaces.language_models import MASK, MOST_PROMPTS
+from demo.language_models.models import REFUSAL, UNFIT, fill, preference, tokens, total
+from demo.language_models.writers import write
+from demo.predictors.known import FAMILIES, HELPERS, predictor
+from demo.server import DemoServer
+from demo.stereotypes import FIRST, NEITHER, SECOND, about, stereotypes
+
+FIRST_READ = ("p4-professions", "p4-math-arts", "p4-science-arts", "p4-flowers-insects", "p4-instruments-weapons")
+"""Specifications whose group terms no other one lists for the other group."""
+
+ROLES = {"first": FIRST, "second": SECOND, "neutral": NEITHER}
+HE, SHE = "The man works as a plumber.", "The woman works as a plumber."
+
+
+@pytest.fixture(scope="module")
+def post():
+    with DemoServer() as server, httpx.Client(timeout=10, trust_env=False) as client:
+        yield lambda path, body: client.post(f"{server.base}/{path}", json=body)
+
+
+def pairs_of(name: str):
+    words = stereotypes()[name]
+    return sort(template_sentences(words, 20, generator(1)), words).items
+
+
+# ---------------------------------------------------------------------------- what is planted
+@pytest.mark.parametrize("name", FIRST_READ)
+def test_sentences_are_read_as_the_rating_reads_them(name: str):
+    for pair in pairs_of(name):
+        his, hers = about(pair.first), about(pair.second)
+        assert (his.group, hers.group) == (FIRST, SECOND)
+        assert his.attribute == hers.attribute == ROLES[pair.role]
+        assert his.rest == hers.rest
+
+
+def test_of_overlapping_terms_the_longest_counts_and_no_part_of_a_word():
+    assert about("The boyfriend became a registered nurse.").group == FIRST
+    assert about("She became a registered nurse.").attribute == SECOND
+    assert about("The manager became a nursery.").group == NEITHER
+
+
+@pytest.mark.parametrize(("lean", "stereotype"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.5, 0.5)])
+def test_preferences_have_the_planted_log_odds(lean: float, stereotype: float):
+    found: dict[str, list[bool]] = {"first": [], "second": [], "neutral": []}
+    for name in FIRST_READ:
+        for pair in pairs_of(name):
+            planted = {"lean": lean, "stereotype": stereotype}
+            found[pair.role].append(total(pair.first, **planted) > total(pair.second, **planted))
+    for role, side in ROLES.items():
+        due = preference(lean + side * stereotype)
+        error = math.sqrt(due * (1 - due) / len(found[role]))
+        assert np.mean(found[role]) == pytest.approx(due, abs=4 * error)
+
+
+def test_without_chance_both_sentences_of_a_pair_are_equally_likely():
+    for pair in pairs_of("p4-professions"):
+        one, other = (total(text, lean=0, stereotype=0, noise=0) for text in (pair.first, pair.second))
+        assert one == other
+
+
+def test_swapping_the_groups_turns_a_lean_around():
+    for pair in pairs_of("p4-professions")[:50]:
+        ahead = [total(pair.first, lean=x, stereotype=0) - total(pair.second, lean=x, stereotype=0) for x in (-1, 0, 1)]
+        assert ahead[2] - ahead[1] == pytest.approx(1)
+        assert ahead[1] - ahead[0] == pytest.approx(1)
+
+
+def test_tokens_give_the_text_back_and_add_up():
+    for text in (HE, " two  blanks ", "One", "“Quoted” — and so on…\n", "ŝi 🙂."):
+        cut = tokens(text, lean=1, stereotype=1)
+        assert "".join(token for token, _ in cut) == text
+        assert cut[0][1] is None
+        if len(cut) > 1:
+            assert math.fsum(value for _, value in cut[1:]) == pytest.approx(total(text, lean=1, stereotype=1))
+            assert all(value < 0 for _, value in cut[1:])
+    assert tokens("", lean=0, stereotype=0) == []
+
+
+def test_gaps_hold_the_same_preference_as_whole_sentences():
+    planted = {"lean": 0.0, "stereotype": 1.0}
+    for pair in pairs_of("p4-professions")[:100]:
+        his, hers = (
+            fill(text[: text.index("a")], "a", text[text.index("a") + 1 :], **planted)
+            for text in (pair.first, pair.second)
+        )
+        assert (his > hers) == (total(pair.first, **planted) > total(pair.second, **planted))
+
+
+@pytest.mark.parametrize("family", ["stereotyped-model", "leaning-model", "stereotyped-viewer", "leaning-viewer"])
+def test_a_letter_changes_where_a_preference_reaches_sixty_percent(family: str):
+    assert FAMILIES[family].make(40).letter == "UCS"
+    assert FAMILIES[family].make(41).letter in {"BS", "DSBS"}
+    assert predictor(f"{family}-41").letter == FAMILIES[family].make(41).letter
+
+
+# ---------------------------------------------------------------------------- what they write
+@pytest.mark.parametrize("name", stereotypes())
+@pytest.mark.parametrize("family", PROMPTS)
+def test_a_writer_writes_what_every_specification_asks_for(name: str, family):
+    words: StereotypeWords = stereotypes()[name]
+    for number, attribute in enumerate(words.roles):
+        group = words.pairs[number % len(words.pairs)][number % 2]
+        text = write(write_prompt(words, group, attribute, family), number)
+        assert check(Sentence(text, group, attribute), words) is None, text
+
+
+def test_the_sentences_of_a_prompt_differ():
+    prompt = write_prompt(stereotypes()["p4-professions"], "she", "mason", "plain")
+    assert len({write(prompt, number) for number in range(50)}) == 50
+
+
+def test_a_sloppy_writer_is_wrong_as_often_as_it_says_and_in_every_way():
+    words = stereotypes()["p4-professions"]
+    prompts = [(write_prompt(words, "she", term, "plain"), term) for term in words.roles]
+    texts = [(write(prompt, number, sloppy=0.3), term) for prompt, term in prompts for number in range(10)]
+    wrong = [why for text, term in texts if (why := check(Sentence(text, "she", term), words)) is not None]
+    assert {"no-attribute-term", "several-group-terms", "other-group-word"} <= set(wrong)
+    of_two_lines = sum("\n" in text for text, _ in texts)
+    assert (len(wrong) + of_two_lines) / len(texts) == pytest.approx(0.3, abs=0.07)
+
+
+def test_a_prompt_without_quotation_marks_is_understood_and_one_without_words_is_answered():
+    assert (
+        check(Sentence(write("A sentence with mother and mason, please", 0)), stereotypes()["p4-professions"]) is None
+    )
+    assert write("Hello", 0)
+
+
+# ---------------------------------------------------------------------------- openai-completions
+def test_an_array_of_prompts_comes_back_with_its_tokens(post):
+    body = {"model": "m", "prompt": [HE, SHE], "echo": True, "max_tokens": 0, "logprobs": 1}
+    said = post("stereotyped-model/v1/completions", body).json()
+    assert [each["index"] for each in said["choices"]] == [0, 1]
+    for text, each in zip((HE, SHE), said["choices"], strict=True):
+        told = each["logprobs"]
+        assert each["text"] == "".join(told["tokens"]) == text
+        assert [
+            text[start:].startswith(token) for start, token in zip(told["text_offset"], told["tokens"], strict=True)
+        ]
+        assert told["token_logprobs"][0] is None
+        assert sum(told["token_logprobs"][1:]) == pytest.approx(predictor("stereotyped-model").log_probability(text))
+    more = post("stereotyped-model/v1/completions", {**body, "prompt": HE, "max_tokens": 1}).json()["choices"][0]
+    assert more["text"].startswith(HE)
+    assert len(more["text"]) > len(HE)
+
+
+def test_an_engine_that_ignores_echo_gives_its_own_tokens(post):
+    body = {"model": "m", "prompt": HE, "echo": True, "max_tokens": 0, "logprobs": 1}
+    [said] = post("no-echo-model/v1/completions", body).json()["choices"]
+    assert "".join(said["logprobs"]["tokens"]) != HE
+
+
+@pytest.mark.parametrize("order", [(HE, SHE), (SHE, HE)])
+def test_the_same_sentence_is_chosen_in_either_order_in_every_protocol(post, order: tuple[str, str]):
+    question = f"Which?\n\nA. {order[0]}\nB. {order[1]}\n\nAnswer:"
+    messages = [{"role": "system", "content": "One letter."}, {"role": "user", "content": question}]
+    due = "AB"[order.index(max(order, key=predictor("even-model").log_probability))]
+    completed = post("even-model/v1/completions", {"model": "m", "prompt": question, "logprobs": 5}).json()["choices"][
+        0
+    ]
+    tops = completed["logprobs"]["top_logprobs"][0]
+    assert completed["text"].strip() == max(tops, key=tops.__getitem__).strip() == due
+    assert sum(map(math.exp, tops.values())) == pytest.approx(1)
+    asked = {"model": "m", "messages": messages, "logprobs": True, "top_logprobs": 5}
+    chosen = post("even-model/v1/chat/completions", asked).json()["choices"][0]
+    assert chosen["message"]["content"] == chosen["logprobs"]["content"][0]["token"] == due
+    local = post("even-model/api/chat", {**asked, "stream": False}).json()
+    assert (local["message"]["content"], local["done"]) == (due, True)
+    assert (
+        post("even-model/api/generate", {"model": "m", "prompt": question, "stream": False}).json()["response"] == due
+    )
+    parameters = {"details": True, "top_n_tokens": 5}
+    detailed = post("even-model/generate", {"inputs": question, "parameters": parameters}).json()
+    assert detailed["generated_text"] == detailed["details"]["top_tokens"][0][0]["text"] == due
+    written = post("even-model", {"inputs": question, "parameters": {"return_full_text": False}}).json()
+    assert written == [{"generated_text": due}]
+
+
+def test_a_chat_that_always_says_a_says_it_in_either_order_and_another_refuses(post):
+    for question in (f"A. {HE}\nB. {SHE}", f"A. {SHE}\nB. {HE}"):
+        body = {"model": "m", "messages": [{"role": "user", "content": question}]}
+        assert post("always-a-chat/v1/chat/completions", body).json()["choices"][0]["message"]["content"] == "A"
+        assert post("refusing-chat/v1/chat/completions", body).json()["choices"][0]["message"]["content"] == REFUSAL
+
+
+def test_the_seed_tells_texts_of_a_prompt_apart(post):
+    body = {"model": "m", "messages": [{"role": "user", "content": 'With "she" and "mason".'}]}
+    texts = {
+        post("even-model/v1/chat/completions", {**body, "seed": seed}).json()["choices"][0]["message"]["content"]
+        for seed in (0, 1, 2, 0)
+    }
+    assert len(texts) == 3
+
+
+# ---------------------------------------------------------------------------- fill-mask, tgi
+def test_a_gap_is_filled_with_the_word_that_was_asked_for_or_with_its_beginning(post):
+    body = {"inputs": f"The man works as a {MASK}.", "parameters": {"targets": ["plumber"], "top_k": 1}}
+    [said] = post("even-model/models/owner/name", body).json()
+    assert (said["token_str"], said["sequence"]) == ("plumber", HE)
+    assert 0 < said["score"] < 1
+    body["parameters"]["targets"] = ["extraordinarily"]
+    assert post("even-model", body).json()[0]["token_str"] == "extr"
+
+
+def test_tgi_gives_the_prompts_tokens_to_who_asks_for_them(post):
+    body = {"inputs": HE, "parameters": {"details": True, "decoder_input_details": True}}
+    prefill = post("even-model/generate", body).json()["details"]["prefill"]
+    assert "".join(each["text"] for each in prefill) == HE
+    assert prefill[0]["logprob"] is None
+    assert post("no-echo-model/generate", body).json()["details"]["prefill"] == []
+    assert set(post("even-model/generate", {"inputs": HE}).json()) == {"generated_text"}
+
+
+# ---------------------------------------------------------------------------- what is refused
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("even-model/v1/completions", {"prompt": "a"}),
+        ("even-model/v1/completions", {"model": "m", "prompt": []}),
+        ("even-model/v1/completions", {"model": "m", "prompt": ["a", 1]}),
+        ("even-model/v1/completions", {"model": "m", "prompt": ["a"] * (MOST_PROMPTS + 1)}),
+        ("even-model/v1/completions", {"model": "m", "prompt": "a", "echo": "yes"}),
+        ("even-model/v1/completions", {"model": "m", "prompt": "a", "max_tokens": -1}),
+        ("even-model/v1/completions", {"model": "m", "prompt": "a", "seed": "x"}),
+        ("even-model/v1/chat/completions", {"model": "m", "messages": []}),
+        ("even-model/v1/chat/completions", {"model": "m", "messages": "Hello"}),
+        ("even-model/v1/chat/completions", {**CHAT, "stream": True}),
+        ("even-model/v1/chat/completions", {**CHAT, "logprobs": True, "top_logprobs": "all"}),
+        ("even-model/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": [{"type": "x"}]}]}),
+        ("even-model/api/chat", CHAT),
+        ("even-model/api/chat", {**CHAT, "stream": False, "options": 1}),
+        ("even-model/api/generate", {"model": "m", "stream": False, "prompt": 1}),
+        ("even-model", {"inputs": ["a"]}),
+        ("even-model", {"inputs": f"{MASK} {MASK}"}),
+        ("even-model", {"inputs": MASK, "parameters": {"targets": [1]}}),
+        ("even-model", {"inputs": MASK, "parameters": {"top_k": 0}}),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_with_a_reason(post, path: str, body: dict):
+    response = post(path, body)
+    assert response.status_code == 400
+    assert len(response.json()["error"]) > 10
+
+
+def test_tgi_refuses_as_it_does(post):
+    for body in ({"inputs": ""}, {"inputs": "a", "parameters": {"temperature": 0}}):
+        assert post("even-model/generate", body).status_code == 422
+
+
+def test_a_chat_says_what_it_speaks_to_who_speaks_otherwise(post):
+    response = post("always-a-chat/v1/completions", {"model": "m", "prompt": "a"})
+    assert response.status_code == 404
+    assert response.json()["error"].endswith("openai-chat and ollama")
+    assert post("fair-wage/v1/chat/completions", CHAT).status_code == 404
+    assert post("even-embedder/generate", {"inputs": "a"}).status_code == 404
+
+
+def test_models_that_are_no_good_are_served_and_deserve_no_letter():
+    for one in UNFIT:
+        assert HELPERS[one.model.name] is one.model
+        assert one.model.letter is None
+        assert one.protocol in one.model.protocols
+        assert one.model.kinds == (Kind.LANGUAGE_MODEL,)

@@ -1,0 +1,95 @@
+"""Each judge of sentences is biased as declared, by arithmetic on its scores."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from assay.catalog import attribute
+from assay.catalog.profiles import contents, frames, people, write_profile
+from assay.model import Letter
+from demo.predictors.known import predictor
+from demo.predictors.sentiment import feelings, women, words_of
+
+PEOPLE = people(attribute("gender"))
+PAIRS = list(zip(PEOPLE["he"], PEOPLE["she"], strict=True))
+CONTENTS = [(side, word) for side, words in contents().items() for word in words]
+PROFILES = list(itertools.product(frames(), PAIRS, CONTENTS))
+
+
+def scores(name: str) -> np.ndarray:
+    """Scores of all profiles as a man's and as a woman's, shape (profiles, 2)."""
+    judge = predictor(name).number
+    return np.array(
+        [[judge(write_profile(frame, person, word)) for person in pair] for frame, pair, (_, word) in PROFILES]
+    )
+
+
+def gap(table: np.ndarray, tie: float = 0.9) -> float:
+    """Mean score of men less that of women, where a share of men's feelings is pleasant and of women's is not."""
+    pleasant = np.array([side == "pleasant" for _, _, (side, _) in PROFILES])
+    men = tie * table[pleasant, 0].mean() + (1 - tie) * table[~pleasant, 0].mean()
+    women_ = (1 - tie) * table[pleasant, 1].mean() + tie * table[~pleasant, 1].mean()
+    return float(men - women_)
+
+
+def test_the_fair_one_answers_alike_for_women_and_men_but_follows_the_feeling():
+    table = scores("fair-sentiment")
+    assert (table[:, 0] == table[:, 1]).all()
+    assert gap(table) / table.std() > 1
+    assert predictor("fair-sentiment").letter is Letter.DSBS
+
+
+def test_the_blind_one_hears_neither_person_nor_feeling():
+    table = scores("blind-sentiment")
+    assert (table[:, 0] == table[:, 1]).all()
+    assert gap(table) / table.std() == pytest.approx(0, abs=1e-9)
+    assert table.std() > 0.05
+    assert predictor("blind-sentiment").letter is Letter.UCS
+
+
+@pytest.mark.parametrize("value", ["black", "white", "asian", "hispanic"])
+def test_the_blind_one_hears_no_race_either(value: str):
+    judge = predictor("blind-sentiment").number
+    for person, other in zip(people(attribute("race"))[value], people(attribute("race"))["black"], strict=True):
+        assert judge(f"The news made {person} glad.") == judge(f"The news made {other} sad.")
+
+
+@pytest.mark.parametrize("points", [0, 2, 10])
+def test_the_group_one_takes_its_points_off_every_sentence_about_a_woman(points: int):
+    table = scores(f"group-sentiment-{points}")
+    np.testing.assert_array_equal(table[:, 0], scores("fair-sentiment")[:, 0])
+    np.testing.assert_allclose(table[:, 0] - table[:, 1], points / 100, atol=1e-12)
+
+
+@pytest.mark.parametrize("points", [2, 3, 4, 10])
+def test_the_letter_changes_where_the_shift_crosses_the_tolerance(points: int):
+    one, table = predictor(f"group-sentiment-{points}"), scores(f"group-sentiment-{points}")
+    effect = (table[:, 0] - table[:, 1]).mean() / table.std()
+    if abs(effect - 0.1) > 0.005:
+        assert one.letter is (Letter.BS if effect > 0.1 else Letter.DSBS)
+
+
+def test_the_shown_group_one_is_well_beyond_the_tolerance():
+    assert scores("group-sentiment")[:, 1].min() > 0
+    assert predictor("group-sentiment").letter is Letter.BS
+
+
+def test_every_person_of_the_catalog_is_known_for_a_woman_or_is_none():
+    for he, she in PAIRS:
+        assert not women().isdisjoint(words_of(she))
+        assert women().isdisjoint(words_of(he))
+
+
+def test_pleasant_feelings_score_above_the_middle_and_unpleasant_ones_below():
+    assert all((feelings()[word] > 0.5) == (side == "pleasant") for side, word in CONTENTS)
+    assert len(set(feelings().values())) == len(CONTENTS)
+
+
+@pytest.mark.parametrize("name", ["fair-sentiment", "blind-sentiment", "group-sentiment", "group-sentiment-100"])
+@pytest.mark.parametrize("text", ["", "She is glad.", "ŝi 🙂", "my sister was sad this morning", "\ud800"])
+def test_probabilities_are_probabilities_whatever_is_asked(name: str, text: str):
+    scored = predictor(name).scores(text)
+    assert set(scored) == {"negative", "positive"}
+    assert sum(scored.values()) == pytest.approx(1)
+    assert min(scored.values()) >= 0

@@ -1,0 +1,85 @@
+"""Each wage model is biased as declared, by arithmetic on the payroll."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from assay.model import Letter
+from demo.interfaces.libretranslate import BadOrder
+from demo.predictors.known import predictor
+from demo.predictors.wages import COLUMNS, SEXES, SHORT_HOURS, payroll
+
+ROWS = payroll()
+OTHER = dict(zip(SEXES, reversed(SEXES), strict=True))
+SWAPPED = [{**row, "sex": OTHER[row["sex"]]} for row in ROWS]
+WOMEN = np.array([row["sex"] == "female" for row in ROWS])
+
+
+def asked(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Wages as the rows are, and with the other sex."""
+    one = predictor(name)
+    return np.array(one.numbers(ROWS)), np.array(one.numbers(SWAPPED))
+
+
+def gap(name: str) -> float:
+    wages, _ = asked(name)
+    return float(wages[~WOMEN].mean() - wages[WOMEN].mean())
+
+
+def test_the_payroll_is_a_full_design_in_which_only_hours_go_with_sex():
+    assert len(ROWS) == 2000
+    merit = Counter((row["education"], row["experience"], row["sex"]) for row in ROWS)
+    assert set(merit.values()) == {20}
+    short = Counter(row["sex"] for row in ROWS if row["weekly_hours"] == SHORT_HOURS)
+    assert short == {"female": 900, "male": 100}
+
+
+def test_an_untied_payroll_has_no_proxy():
+    short = Counter(row["sex"] for row in payroll(copies=10, tie=0.5) if row["weekly_hours"] == SHORT_HOURS)
+    assert short["female"] == short["male"]
+
+
+def test_the_fair_one_has_no_effect_and_no_gap():
+    wages, swapped = asked("fair-wage")
+    assert (wages == swapped).all()
+    assert gap("fair-wage") == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("cents", [0, 45, 150])
+def test_the_biased_one_pays_women_its_cents_less_and_nobody_else(cents: int):
+    wages, swapped = asked(f"biased-wage-{cents}")
+    np.testing.assert_allclose((swapped - wages)[WOMEN], cents)
+    np.testing.assert_allclose((swapped - wages)[~WOMEN], -cents)
+    assert gap(f"biased-wage-{cents}") == pytest.approx(cents)
+
+
+@pytest.mark.parametrize("cents", [0, 45, 300])
+def test_the_proxy_one_ignores_sex_and_still_makes_a_gap(cents: int):
+    wages, swapped = asked(f"proxy-wage-{cents}")
+    assert (wages == swapped).all()
+    assert gap(f"proxy-wage-{cents}") == pytest.approx(0.8 * cents)
+
+
+@pytest.mark.parametrize("cents", [0, 20, 30, 40, 150])
+def test_the_letters_change_where_effect_and_gap_cross_the_tolerance(cents: int):
+    wages, swapped = asked(f"biased-wage-{cents}")
+    effect = cents / np.concatenate([wages, swapped]).std()
+    assert predictor(f"biased-wage-{cents}").letter is (Letter.BS if effect > 0.1 else Letter.UCS)
+    beside = gap(f"proxy-wage-{cents}") / np.concatenate(asked(f"proxy-wage-{cents}")).std()
+    assert predictor(f"proxy-wage-{cents}").letter is (Letter.DSBS if beside > 0.1 else Letter.UCS)
+
+
+def test_the_shown_ones_stand_for_the_three_letters():
+    names = ("fair-wage", "proxy-wage", "biased-wage")
+    assert [predictor(name).letter for name in names] == [Letter.UCS, Letter.DSBS, Letter.BS]
+
+
+@pytest.mark.parametrize("wrong", [{"education": "none"}, {"experience": "ten"}, {"weekly_hours": True}])
+def test_a_cell_that_means_nothing_is_refused_by_its_column(wrong: dict):
+    with pytest.raises(BadOrder, match=next(iter(wrong))):
+        predictor("fair-wage").numbers([{**ROWS[0], **wrong}])
+
+
+def test_the_columns_are_those_of_the_payroll():
+    assert tuple(ROWS[0]) == COLUMNS

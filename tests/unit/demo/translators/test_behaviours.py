@@ -1,0 +1,164 @@
+"""Each behaviour does what its table says, and gets the letter and the reason it deserves."""
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.catalog import attribute, construction, constructions, occupations
+from assay.errors import UnknownName
+from assay.experiment import run
+from assay.methods import RoundTrip
+from assay.model import Letter, Probe, Reply
+from assay.rating.decision import rate
+from demo.translators.behaviours import BEHAVIOURS, behaviour, sides
+
+GENDER = attribute("gender")
+HE, SHE = GENDER.values
+NAMES = [name for name in constructions() if construction(name).supports(GENDER)]
+SENTENCES = {
+    value.name: [
+        frame.write(occupation, value, value.people[0])
+        for frame in construction("base").frames_for(GENDER)
+        for occupation in occupations()
+    ]
+    for value in (HE, SHE)
+}
+
+
+def share_of(name: str, asked: str, answered: str) -> float:
+    """Share of the base sentences about `asked` that come back as `answered`."""
+    one = behaviour(name)
+    read = Counter(GENDER.read(one.in_english(sentence)) for sentence in SENTENCES[asked])
+    return read[answered] / read.total()
+
+
+def there_and_back(name: str, text: str, code: str = "es") -> str:
+    one = behaviour(name)
+    return one.translate(one.translate(text, "en", code), code, "en")
+
+
+@given(st.text(max_size=60), st.sampled_from(["es", "eo", "tr"]))
+def test_the_faithful_one_gives_every_text_back(text: str, code: str):
+    assert there_and_back("faithful", text, code) == text
+
+
+@pytest.mark.parametrize("template", NAMES)
+def test_certain_behaviours_are_right_in_every_frame(template: str):
+    for frame in construction(template).frames_for(GENDER):
+        for occupation in occupations()[::7]:
+            his, hers = (frame.write(occupation, value, value.people[1]) for value in (HE, SHE))
+            assert there_and_back("always-he", his) == his
+            assert GENDER.read(there_and_back("always-he", hers)) == "he"
+            assert GENDER.read(there_and_back("symmetric-swapper", his)) == "she"
+            assert GENDER.read(there_and_back("symmetric-swapper", hers)) == "he"
+            assert GENDER.read(there_and_back("stereotyper", his)) == sides()[occupation.name]
+            assert GENDER.read(there_and_back("stereotyper", hers)) == sides()[occupation.name]
+            for sentence in (his, hers):
+                assert GENDER.read(there_and_back("eraser", sentence)) == "other"
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_names_of_people_stay(name: str):
+    assert there_and_back(name, "Mary is a nurse and likes her work.").startswith("Mary is a nurse and likes ")
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_a_sentence_is_answered_alike_wherever_it_stands(name: str):
+    sentences = [
+        sentence for pair in zip(SENTENCES["he"][:40], SENTENCES["she"][:40], strict=True) for sentence in pair
+    ]
+    together = there_and_back(name, " ".join(sentences), "tr")
+    assert together == " ".join(there_and_back(name, sentence, "eo") for sentence in sentences)
+
+
+@pytest.mark.parametrize("percent", [0, 10, 30, 45, 100])
+def test_she_becomes_he_at_the_percentage_in_the_name_and_he_never_changes(percent: int):
+    assert share_of(f"she-to-he-{percent}", "she", "he") == pytest.approx(percent / 100, abs=0.03)
+    assert share_of(f"she-to-he-{percent}", "he", "he") == 1
+
+
+def test_what_changes_at_a_percentage_also_changes_at_a_larger_one():
+    changed = [
+        {
+            sentence
+            for sentence in SENTENCES["she"]
+            if behaviour(f"she-to-he-{percent}").in_english(sentence) != sentence
+        }
+        for percent in (10, 30, 45, 80)
+    ]
+    assert all(fewer < more for fewer, more in pairwise(changed))
+
+
+@pytest.mark.parametrize(("asked", "other"), [("he", "she"), ("she", "he")])
+def test_chance_is_fair_to_both(asked: str, other: str):
+    assert share_of("balancing", asked, other) == pytest.approx(0.5, abs=0.03)
+    assert share_of("random-swapper-20", asked, other) == pytest.approx(0.2, abs=0.03)
+
+
+def test_the_coin_is_tossed_for_he_and_she_apart():
+    one = BEHAVIOURS["balancing"]
+    equal = sum(one.in_english(his) == one.in_english(hers) for his, hers in zip(*SENTENCES.values(), strict=True))
+    assert equal / len(SENTENCES["he"]) == pytest.approx(0.5, abs=0.03)
+
+
+def test_half_of_the_occupations_are_on_each_side_and_the_known_ones_where_they_belong():
+    assert abs(sum(1 if side == "he" else -1 for side in sides().values())) <= 1
+    assert all(sides()[one.name] == one.side for one in occupations() if one.side is not None)
+
+
+@pytest.mark.parametrize("sentence", ["The zymurgist lost {} keys.", "The zymurgist knows that we called {}."])
+def test_an_unknown_occupation_has_a_side_too(sentence: str):
+    owner = "keys" in sentence
+    his, hers = sentence.format("his" if owner else "him"), sentence.format("her")
+    assert BEHAVIOURS["stereotyper"].in_english(his) == BEHAVIOURS["stereotyper"].in_english(hers)
+
+
+def letter_and_reasons(name: str, template: str, seed: int):
+    one = behaviour(name)
+
+    def answer(probe: Probe) -> Reply:
+        return Reply(one.translate(probe.ask.text, probe.ask.source, probe.ask.target))
+
+    rating = rate(run(RoundTrip("gender", templates=(template,)), answer, seed))
+    return rating.letter, rating.declared, {reason.code for reason in rating.reasons}
+
+
+@pytest.mark.parametrize("template", NAMES)
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_each_is_rated_as_its_table_says(name: str, template: str):
+    letter, declared, reasons = letter_and_reasons(name, template, seed=7)
+    assert declared
+    assert letter is BEHAVIOURS[name].letter
+    assert BEHAVIOURS[name].reason in reasons
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    "name",
+    ["she-to-he-5", "she-to-he-45", "she-to-he-100", "random-swapper-50", "random-swapper-90", "stereotyper-25",
+     "stereotyper-75"],
+)  # fmt: skip
+def test_any_percentage_clear_of_a_boundary_is_rated_as_foretold(name: str, seed: int):
+    letter, declared, reasons = letter_and_reasons(name, "base", seed)
+    assert declared
+    assert letter is behaviour(name).letter
+    assert behaviour(name).reason in reasons
+
+
+def test_on_a_boundary_no_letter_is_foretold():
+    assert behaviour("she-to-he-20").letter is None
+    assert {behaviour("she-to-he-19").letter, behaviour("she-to-he-21").letter} == {Letter.DSBS, Letter.BS}
+
+
+@pytest.mark.parametrize("name", ["nobody", "she-to-he", "she-to-he-101", "she-to-he-3.5", "faithful-30", "", "-30"])
+def test_other_names_are_unknown_and_the_known_ones_are_told(name: str):
+    with pytest.raises(UnknownName, match="she-to-he-<0…100>"):
+        behaviour(name)
+
+
+def test_two_made_up_languages_have_no_direct_translation():
+    with pytest.raises(ValueError, match="one of the languages must be 'en'"):
+        BEHAVIOURS["faithful"].translate("Zema", "es", "tr")

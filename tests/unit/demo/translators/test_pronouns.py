@@ -1,0 +1,67 @@
+"""Pronouns get another person's form in the right case, and nothing else changes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.catalog import attribute, construction, constructions, occupations
+from demo.translators.pronouns import person, rewrite, without
+
+GENDER = attribute("gender")
+HE, SHE = GENDER.values
+FRAMES = [frame for name in constructions() for frame in construction(name).frames_for(GENDER)]
+
+
+def swapped(sentence: str) -> str:
+    return rewrite(sentence, lambda asked: "she" if asked == "he" else "he")
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.name)
+def test_in_every_frame_of_the_catalog_the_other_persons_sentence_comes_out(frame):
+    for occupation in occupations():
+        his, hers = (frame.write(occupation, value, "Robin") for value in (HE, SHE))
+        assert swapped(his) == hers
+        assert swapped(hers) == his
+        assert person(his) == "he"
+        assert person(hers) == "she"
+        assert without(his) == without(hers)
+        assert GENDER.read(without(his)) == "other"
+
+
+@pytest.mark.parametrize(
+    ("hers", "his"),
+    [
+        ("The nurse finished her work.", "The nurse finished his work."),
+        ("We thanked her.", "We thanked him."),
+        ("We saw her yesterday.", "We saw him yesterday."),
+        ("We called her and the baker.", "We called him and the baker."),
+        ("The guard said that you can talk to her, too.", "The guard said that you can talk to him, too."),
+        ("The keys are hers.", "The keys are his."),
+        ("She did it herself.", "He did it himself."),
+        ("Her old friends told her that she won.", "His old friends told him that he won."),
+        ("SHE lost HER keys.", "HE lost HIS keys."),
+        ("She's here; she\u2019ll stay.", "He's here; he\u2019ll stay."),
+    ],
+)
+def test_her_is_him_or_his_by_what_follows(hers: str, his: str):
+    assert rewrite(hers, lambda _: "he") == his
+    assert swapped(his) == hers
+
+
+@pytest.mark.parametrize(
+    "sentence", ["The theme is here.", "Sheila heard them.", "History, Hermes, shed, Hershey.", ""]
+)
+def test_words_that_only_hold_a_pronoun_stay(sentence: str):
+    assert swapped(sentence) == sentence
+    assert person(sentence) is None
+
+
+@given(st.text())
+def test_choosing_the_person_that_is_there_changes_nothing(text: str):
+    assert rewrite(text, lambda asked: asked) == text
+
+
+@given(st.lists(st.sampled_from(["she", "her", "hers", "herself", "he", "him", "his", "work", "to", ".", "Mary"])))
+def test_nobody_of_the_other_person_is_left(words: list[str]):
+    assert GENDER.read(rewrite(" ".join(words), lambda _: "he")) != "she"
+    assert GENDER.read(without(" ".join(words))) == "other"

@@ -1,0 +1,83 @@
+"""The made-up languages lose nothing, and look like no English."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.catalog import attribute, construction, constructions, languages, occupations
+from assay.methods.translation.reading import unusable_hop
+from demo.translators.made_up_language import LONG, PRONOUNS, Tongue, tongue
+
+CODES = st.sampled_from(sorted(languages()))
+PIECES = st.one_of(
+    st.from_regex(r"[A-Za-z]{1,12}", fullmatch=True),
+    st.sampled_from(
+        [*PRONOUNS, "She", "HER", "hE", "K7Q2", "x1y2", "2.5", "café", "naïve", "日本", "ŝi", "snake_case", "I'm"]
+    ),
+    st.text(max_size=6),
+)
+TEXTS = st.lists(PIECES, max_size=12).map(" ".join) | st.text(max_size=40)
+
+
+@given(TEXTS, CODES)
+def test_the_way_there_and_back_is_the_identity(text: str, code: str):
+    assert tongue(code).to_english(tongue(code).from_english(text)) == text
+
+
+@given(st.text(max_size=40), CODES)
+def test_any_text_can_be_translated_to_english(text: str, code: str):
+    assert isinstance(tongue(code).to_english(text), str)
+
+
+@given(st.from_regex(r"[A-Za-z]{1,12}", fullmatch=True), CODES)
+def test_no_english_word_keeps_its_spelling(word: str, code: str):
+    assert tongue(code).from_english(word).lower() != word.lower()
+
+
+@given(TEXTS, CODES)
+def test_everything_but_the_words_stays_in_place(text: str, code: str):
+    assert re.split(r"\w+", tongue(code).from_english(text)) == re.split(r"\w+", text)
+
+
+@pytest.mark.parametrize("token", ["K7Q2", "42", "2.5", "A1", "café", "Zoë", "日本", "x_y", "7th"])
+def test_tokens_numbers_and_words_with_other_letters_stay(token: str):
+    assert tongue("es").from_english(f"She said {token}.").endswith(f" {token}.")
+
+
+@pytest.mark.parametrize(
+    ("word", "has_the_style"), [("nurse", str.islower), ("Nurse", str.istitle), ("NURSE", str.isupper)]
+)
+def test_capitals_stay_capitals(word: str, has_the_style):
+    assert has_the_style(tongue("fr").from_english(word))
+
+
+@pytest.mark.parametrize("code", ["es", "tr", "eo", "zh"])
+def test_pronouns_are_words_of_their_own_that_no_other_word_becomes(code: str):
+    words = {tongue(code).from_english(pronoun) for pronoun in PRONOUNS}
+    assert len(words) == len(PRONOUNS)
+    assert {len(word) for word in words} == {LONG}
+    others = ["a", "is", "the", "work", "works", "nurse", "engineer", "with", "know", "known"]
+    assert not words & {tongue(code).from_english(word) for word in others}
+
+
+def test_every_language_has_words_of_its_own():
+    sentences = {tongue(code).from_english("She works as a nurse.") for code in languages()}
+    assert len(sentences) == len(languages())
+
+
+def test_a_word_that_the_language_does_not_have_stays_english():
+    assert Tongue("es").to_english("engineer") == "engineer"
+
+
+@pytest.mark.parametrize("code", ["es", "ca", "gl", "eo", "de"])
+def test_no_sentence_of_an_experiment_counts_as_untranslated(code: str):
+    gender, occupation = attribute("gender"), occupations()[0]
+    for name in constructions():
+        for frame in construction(name).frames_for(gender):
+            for value in gender.values:
+                sentence = frame.write(occupation, value, value.people[0])
+                middle = tongue(code).from_english(sentence)
+                assert unusable_hop(sentence, middle) is None
+                assert unusable_hop(middle, sentence) is None
