@@ -46,7 +46,7 @@ LONGEST_FIRST = (
     "e2e",
     "hostile",
     "papers",
-    "unit/methods",
+    "unit/assay/methods",
     "unit/workers",
 )
 """Files and folders that take minutes; the first two side by side, for one of them mostly waits."""

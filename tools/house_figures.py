@@ -225,7 +225,7 @@ def tree_figures(tree: SourceTree) -> dict[str, float]:
         "modules with one importer outside their folder, %": round(
             100 * len(tree.sole_use_elsewhere()) / len(tree.files), 1
         ),
-        "layers inside assay": 0,
+        "layers inside assay": layers(),
         "import circles": len(tree.circles()),
         "modules": len(tree.files),
         "lines of hand-written Python": sum(sizes),

@@ -33,11 +33,11 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 MUTATED = (
-    *("assay/statistics/*.py", "assay/composition/*.py", "assay/methods/*.py"),
+    *("assay/statistics/**/*.py", "assay/composition/**/*.py", "assay/methods/**/*.py"),
     "assay/rating/decision.py",
 )
 TESTS = (
-    *("tests/unit/statistics", "tests/unit/methods", "tests/unit/assay", "tests/papers"),
+    *("tests/unit/assay", "tests/papers"),
     "tests/house/test_pinned_ratings.py",
 )
 FLAGS = frozenset({"frozen", "slots", "strict"})

@@ -8,7 +8,8 @@ probability ``1/(1 + exp(-x))``, in nats::
     x = lean + stereotype * (1 for a term said to go with the first group, -1 with the second, 0 for others)
 
 and a little chance on top, which evens out. Where it answers in words it says so with this probability.
-Letters as for `demo.language_models.models`, by METHODS section 8: above 41 hundredths of a nat a stereotype is DSBS, a lean BS.
+Letters as for `demo.language_models.models`, by METHODS section 8: above 41 hundredths of a nat a stereotype is DSBS,
+a lean BS.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What language models speak: OpenAI's completions and chats, Hugging Face's inference, TGI and Ollama.
 
-Interfaces as `demo.interfaces.predictors` has them. Options that a model is to choose from are the lines of its prompt that
-begin with "A.", "B." and so on.
+Interfaces as `demo.interfaces.predictors` has them. The options that a model chooses from are the lines of its
+prompt that begin with "A.", "B." and so on.
 """
 
 from __future__ import annotations

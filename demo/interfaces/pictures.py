@@ -1,4 +1,4 @@
-"""What those speak who draw pictures, and those who look at them. Interfaces as `demo.interfaces.predictors` has them."""
+"""Interfaces of services that draw pictures and of image classifiers, in the form of `demo.interfaces.predictors`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ MOST_ROWS_OF_A_JOB = 20_000
 """Rows a job may carry (`assay.methods.shared.profiles.RecordProfiles`)."""
 
 UPLOADED = "uploaded"
-"""The protocol of targets whose vectors are an upload (`workers.targets.protocols.uploaded`, which is not known here)."""
+"""The protocol of targets whose vectors are an upload (`workers.targets.protocols.uploaded`, not imported here)."""
 
 PIECE_BYTES = 1 << 20
 

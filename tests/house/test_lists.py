@@ -29,7 +29,7 @@ def test_every_method_has_its_page_its_test_of_known_bias_and_its_fields_explain
     name = method_name(kind)
     written = page(f"methods/{name}.md")
     assert f"# {name}" in written
-    assert (ROOT / "tests" / "unit" / "methods" / f"test_{name.replace('-', '_')}.py").exists()
+    assert list((ROOT / "tests" / "unit" / "assay" / "methods").glob(f"*/test_{name.replace('-', '_')}.py"))
     for each in fields(kind):
         assert each.name in (kind.__doc__ or "") or each.name == "method", f"{each.name} is not explained"
 
@@ -44,14 +44,14 @@ def test_the_demonstration_holds_a_service_for_every_letter():
 
 @pytest.mark.parametrize("one", protocols(), ids=lambda one: one.name)
 def test_every_protocol_has_a_test_and_a_line_in_the_documentation(one):
-    tests = "".join(path.read_text() for path in (ROOT / "tests" / "unit" / "workers").glob("test_target*.py"))
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "unit" / "workers").rglob("test_target*.py"))
     assert one.name in tests
     assert f"`{one.name}`" in page("operations.md") + page("api.md") + page("targets.md")
     assert one.summary
 
 
 def test_every_report_format_has_a_test():
-    tests = "".join(path.read_text() for path in (ROOT / "tests" / "unit" / "reports").glob("test_*.py"))
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "unit" / "assay").rglob("test_*.py"))
     for one in FORMATS:
         assert f'"{one.name}"' in tests
 
@@ -72,7 +72,7 @@ def test_every_attribute_names_its_source_and_has_a_template():
 
 @pytest.mark.parametrize("one", methodologies().versions, ids=lambda one: one.version)
 def test_every_page_of_the_methodology_is_frozen(one):
-    written = (ROOT / "assay" / "methodology" / f"{one.version}.md").read_bytes()
+    written = (ROOT / "assay" / "rating" / "methodology" / f"{one.version}.md").read_bytes()
     assert "sha256:" + hashlib.sha256(written).hexdigest() == one.digest
     assert one.text.encode() == written
     assert f"# Methodology {one.version}\n" in one.text

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -13,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import EvidenceError, TooFewObservations
-from assay.experiment import BUDGET
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.influence import Carrier, Leverage
+from assay.methods.shared.answers import Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
-from assay.model import Component, Evidence, Letter, Reason, Reply
-from assay.rating.component import Counts, Measurement, Tolerance
+from assay.model import Component, Evidence, Letter, Reason
+from assay.rating.component import Measurement, Tolerance
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.samples import energy_distance, knn_kl, wasserstein
@@ -27,81 +25,11 @@ from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 from assay.statistics.intervals.worst_block import largest_interval
 
-LOST_SHARE = 0.2
-"""Above this share of profiles without all their answers nothing is rated."""
-
 FRAME = "frame"
 """Kind of cluster of which a few may be all there are: then the finding is about those."""
 
 SMALL_GROUP = 30
 """Groups with fewer records are flagged (METHODS section 3)."""
-
-
-@dataclass
-class Answers:
-    """What came back for each profile under each value.
-
-    Attributes
-    ----------
-    cases : tuple of Case
-        The profiles.
-    values : tuple of str
-        Names of the attribute's values.
-    numbers : bool
-        Whether numbers are expected, or labels with scores.
-    """
-
-    cases: tuple[Case, ...]
-    values: tuple[str, ...]
-    numbers: bool
-    replies: dict[tuple[int, int], Any] = field(default_factory=dict)
-    failed_why: Counter[str] = field(default_factory=Counter)
-    unusable_why: Counter[str] = field(default_factory=Counter)
-    unasked: int = 0
-
-    def take(self, place: int, value: int, reply: Reply) -> None:
-        """Count one reply."""
-        if reply.failure is not None and reply.failure.code == BUDGET:
-            self.unasked += 1
-        elif reply.failure is not None:
-            self.failed_why[reply.failure.code] += 1
-        elif (read := read_number(reply.value) if self.numbers else read_classes(reply.value)) is None:
-            self.unusable_why["no-number" if self.numbers else "no-label"] += 1
-        else:
-            self.replies[place, value] = read
-
-    @property
-    def counts(self) -> Counts:
-        """What became of the questions."""
-        return Counts(len(self.replies), self.unusable_why.total(), self.failed_why.total(), self.unasked)
-
-    @property
-    def whole(self) -> list[int]:
-        """Places of the profiles that were answered under every value."""
-        return [
-            place
-            for place in range(len(self.cases))
-            if all((place, value) in self.replies for value in range(len(self.values)))
-        ]
-
-
-def read_number(value: Any) -> float | None:
-    """Read a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
-def read_classes(value: Any) -> dict[str, float] | None:
-    """Read labels with their scores; a label alone has score 1 and the others 0."""
-    if not isinstance(value, Mapping):
-        return None
-    scores = value.get("scores")
-    if isinstance(scores, Mapping) and scores:
-        read = {str(label): read_number(score) for label, score in scores.items()}
-        return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
-    label = value.get("label")
-    return {label: 1.0} if isinstance(label, str) and label else None
 
 
 def judge_answers(
@@ -363,22 +291,6 @@ def _spoken(told: Any) -> str:
     if isinstance(told, tuple):
         return ", ".join(f"{column}: {cell}" for column, cell in told)
     return f"{told:.6g}" if isinstance(told, float) else str(told)
-
-
-def too_few(answers: Answers, whole: int) -> bool:
-    """Whether too many profiles lack an answer for a letter, or the budget cut the asking short."""
-    return not whole or 1 - whole / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
-
-
-def lost_reason(answers: Answers, whole: int) -> Reason:
-    """Return the reason that too few profiles have all their answers."""
-    total = len(answers.cases)
-    facts: dict[str, Any] = {"total": total, "whole": whole, "share": 1 - whole / total if total else 1.0}
-    if answers.unusable_why.total() > answers.failed_why.total():
-        return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
-    if answers.failed_why:
-        return Reason("target-calls-failed", {**facts, "why": dict(answers.failed_why)})
-    return Reason("no-usable-observations" if not answers.replies else "profiles-incomplete", facts)
 
 
 def _numbers(works: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from assay.bounds import check_bounds
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.methods.alternation.analysis import Answers, judge_answers
+from assay.methods.alternation.analysis import judge_answers
+from assay.methods.shared.answers import Answers
 from assay.methods.shared.look_sizes import EARLY, look_sizes
 from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
 from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply

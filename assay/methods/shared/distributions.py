@@ -1,17 +1,81 @@
-"""The distributions a request declares, made into blocks (P5, section 4.2)."""
+"""Declared distributions of data blocks: defaults and validation (Srivastava & Rossi 2018, section 4.2)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from assay.catalog import Attribute
 from assay.errors import BadDistribution, OutOfBounds, SpecificationError
-from assay.methods.translation.blocks import BlockSpec, check_distribution
 
 BIASED_SHARE = 0.9
 """Share of one value in a default biased block: P5's (.1, .9) and (.9, .1)."""
 
+TOLERANCE = 1e-6
+"""How far the shares of a distribution may sum from one."""
+
 Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class BlockSpec:
+    """The declared distribution of one block.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its experiment: ``"U"``, ``"B1"`` …
+    role : str
+        ``"unbiased"`` or ``"biased"``.
+    shares : mapping of str to float
+        Share of the block's sentences for each value, in [0, 1]; a missing value has none.
+    """
+
+    name: str
+    role: str
+    shares: Mapping[str, float]
+
+
+def check_distribution(shares: Mapping[str, float], attribute: Attribute, field: str) -> dict[str, float]:
+    """Make sure that shares are a distribution over an attribute's values.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        A missing value has no share. The residual may be named, with no share: it is what can come
+        out of a service, never what goes in.
+    attribute : Attribute
+        Whose values.
+    field : str
+        The request's field that is to be mended if they are not.
+
+    Returns
+    -------
+    dict of str to float
+        The share of every value, in the attribute's order, as declared.
+
+    Raises
+    ------
+    BadDistribution
+        If a value is unknown, or a share is negative or no finite number, or the residual has a
+        share, or the shares do not sum to one within `TOLERANCE`.
+    """
+    for name, share in shares.items():
+        if name not in attribute.outputs:
+            known = ", ".join(attribute.value_names)
+            raise BadDistribution(f"{attribute.name} has no value {name!r}; known: {known}", field)
+        if not math.isfinite(share) or share < 0:
+            raise BadDistribution(f"the share of {name!r} must be a number from 0 to 1, not {share}", field)
+    residual = attribute.residual
+    if shares.get(residual, 0.0) > 0:
+        raise BadDistribution(
+            f"no sentence is written with {residual!r}: its share must be 0, not {shares[residual]}", field
+        )
+    total = math.fsum(shares.values())
+    if abs(total - 1) > TOLERANCE:
+        raise BadDistribution(f"the shares must sum to 1, not {total:.6g}", field)
+    return {name: float(shares.get(name, 0.0)) for name in attribute.value_names}
 
 
 def default_unbiased(attribute: Attribute) -> tuple[dict[str, float], ...]:

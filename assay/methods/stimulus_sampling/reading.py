@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.experiment import BUDGET
-from assay.methods.alternation.analysis import Answers, read_classes
+from assay.methods.shared.answers import Answers, read_classes
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
 from assay.rating.component import Counts

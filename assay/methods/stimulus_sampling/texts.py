@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from assay.methods.alternation.analysis import LOST_SHARE, Answers, lost_reason, too_few
+from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inclusion_probability import inclusion
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible

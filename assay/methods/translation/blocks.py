@@ -18,29 +18,8 @@ from itertools import count, cycle
 import numpy as np
 
 from assay.catalog import Attribute, Construction, Frame, Occupation, construction, occupations
-from assay.errors import BadDistribution, OutOfBounds, SpecificationError
-
-TOLERANCE = 1e-6
-"""How far the shares of a distribution may sum from one."""
-
-
-@dataclass(frozen=True)
-class BlockSpec:
-    """The declared distribution of one block.
-
-    Attributes
-    ----------
-    name : str
-        Unique in its experiment: ``"U"``, ``"B1"`` …
-    role : str
-        ``"unbiased"`` or ``"biased"``.
-    shares : mapping of str to float
-        Share of the block's sentences for each value, in [0, 1]; a missing value has none.
-    """
-
-    name: str
-    role: str
-    shares: Mapping[str, float]
+from assay.errors import OutOfBounds, SpecificationError
+from assay.methods.shared.distributions import BlockSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,47 +56,6 @@ class Content:
     def key(self) -> str:
         """Name of the content: ``"nurse/base/3"``."""
         return f"{self.occupation.name}/{self.frame.name}"
-
-
-def check_distribution(shares: Mapping[str, float], attribute: Attribute, field: str) -> dict[str, float]:
-    """Make sure that shares are a distribution over an attribute's values.
-
-    Parameters
-    ----------
-    shares : mapping of str to float
-        A missing value has no share. The residual may be named, with no share: it is what can come
-        out of a service, never what goes in.
-    attribute : Attribute
-        Whose values.
-    field : str
-        The request's field that is to be mended if they are not.
-
-    Returns
-    -------
-    dict of str to float
-        The share of every value, in the attribute's order, as declared.
-
-    Raises
-    ------
-    BadDistribution
-        If a value is unknown, or a share is negative or no finite number, or the residual has a
-        share, or the shares do not sum to one within `TOLERANCE`.
-    """
-    for name, share in shares.items():
-        if name not in attribute.outputs:
-            known = ", ".join(attribute.value_names)
-            raise BadDistribution(f"{attribute.name} has no value {name!r}; known: {known}", field)
-        if not math.isfinite(share) or share < 0:
-            raise BadDistribution(f"the share of {name!r} must be a number from 0 to 1, not {share}", field)
-    residual = attribute.residual
-    if shares.get(residual, 0.0) > 0:
-        raise BadDistribution(
-            f"no sentence is written with {residual!r}: its share must be 0, not {shares[residual]}", field
-        )
-    total = math.fsum(shares.values())
-    if abs(total - 1) > TOLERANCE:
-        raise BadDistribution(f"the shares must sum to 1, not {total:.6g}", field)
-    return {name: float(shares.get(name, 0.0)) for name in attribute.value_names}
 
 
 def capacity(attribute: Attribute, construction: Construction, specs: Sequence[BlockSpec]) -> int:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.experiment import BUDGET
-from assay.methods.translation.blocks import BlockSpec, Text
+from assay.methods.shared.distributions import BlockSpec
+from assay.methods.translation.blocks import Text
 from assay.methods.translation.reading import Reading
 from assay.statistics.intervals.proportions import wilson
 

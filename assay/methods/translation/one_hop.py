@@ -23,6 +23,7 @@ from assay.catalog import attribute as attribute_named
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
 from assay.methods.shared.distributions import (
+    BlockSpec,
     declare_blocks,
     default_biased,
     default_unbiased,
@@ -31,7 +32,7 @@ from assay.methods.shared.distributions import (
 )
 from assay.methods.shared.look_sizes import look_sizes
 from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
-from assay.methods.translation.blocks import BlockSpec, NeutralWriter, Text, neutral_capacity
+from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
 from assay.methods.translation.collection import Translations, chunks
 from assay.methods.translation.published_rules import adjust
 from assay.methods.translation.reading import Reading, align, read_hop

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.methods.translation.blocks import BlockSpec
+from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.collection import Translations
 from assay.statistics.hypothesis_tests.divergence import Measure, divergence_letter
 from assay.statistics.hypothesis_tests.goodness import exact_multinomial, g_test

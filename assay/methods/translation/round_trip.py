@@ -20,6 +20,7 @@ from assay.catalog import check_language, construction
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.distributions import (
+    BlockSpec,
     declare_blocks,
     default_biased,
     default_unbiased,
@@ -28,7 +29,7 @@ from assay.methods.shared.distributions import (
 )
 from assay.methods.shared.look_sizes import look_sizes
 from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
-from assay.methods.translation.blocks import BlockSpec, BlockWriter, Text, capacity
+from assay.methods.translation.blocks import BlockWriter, Text, capacity
 from assay.methods.translation.collection import Translations, chunks
 from assay.methods.translation.published_rules import adjust
 from assay.methods.translation.reading import read_hop, read_text

@@ -179,9 +179,9 @@ def score_labels(by_image: ArrayLike, terms: Sequence[str], bias: str = "") -> S
 def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
     """Say how well the score of probabilities is known: a bootstrap over generation terms.
 
-    Images of one term are alike, so that whole terms are weighed (`assay.statistics.intervals.crossed`). Where every image is
-    certain to have the label, or not to have it, there is no spread to resample. The same answers could have come as
-    words, and have the hierarchy of hard labels.
+    Images of one term are alike, so whole terms are resampled (`assay.statistics.intervals.crossed`). If every image
+    is certain to have the label, or not to have it, there is no spread to resample; such answers could have come as
+    words and get the hierarchy of hard labels.
 
     Parameters
     ----------

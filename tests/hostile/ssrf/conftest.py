@@ -27,7 +27,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 # ---------------------------------------------------------------------------- spellings of addresses
 def _spellings(name: str) -> Sequence[str]:
     """Read a list of the unit tests of addresses: there is one list."""
-    file = Path(__file__).parents[2] / "unit" / "workers" / "test_egress_addresses.py"
+    file = Path(__file__).parents[2] / "unit" / "workers" / "egress" / "test_egress_addresses.py"
     spec = importlib.util.spec_from_file_location("spellings_of_addresses", file)
     assert spec is not None
     assert spec.loader is not None

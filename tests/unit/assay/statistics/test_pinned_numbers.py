@@ -5,7 +5,7 @@ Known answers and symmetries, in the tests beside this one, say that a number is
 (docs/methodology/README.md). All inputs are written down or computed without a generator; where a function draws,
 it is given one of the same seed.
 
-Pin them anew, and read what became another: ``python tests/unit/assay/statistics/bayes/test_pinned_numbers.py``, then ``git diff``.
+Pin them anew: ``python tests/unit/assay/statistics/test_pinned_numbers.py``, then read ``git diff``.
 """
 
 from __future__ import annotations

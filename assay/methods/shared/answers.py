@@ -1,0 +1,100 @@
+"""Answers to profiles that are asked under each value of an attribute."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.experiment import BUDGET
+from assay.methods.shared.profiles import Case
+from assay.model import Reason, Reply
+from assay.rating.component import Counts
+
+LOST_SHARE = 0.2
+"""Above this share of profiles without all their answers nothing is rated."""
+
+
+@dataclass
+class Answers:
+    """What came back for each profile under each value.
+
+    Attributes
+    ----------
+    cases : tuple of Case
+        The profiles.
+    values : tuple of str
+        Names of the attribute's values.
+    numbers : bool
+        Whether numbers are expected, or labels with scores.
+    """
+
+    cases: tuple[Case, ...]
+    values: tuple[str, ...]
+    numbers: bool
+    replies: dict[tuple[int, int], Any] = field(default_factory=dict)
+    failed_why: Counter[str] = field(default_factory=Counter)
+    unusable_why: Counter[str] = field(default_factory=Counter)
+    unasked: int = 0
+
+    def take(self, place: int, value: int, reply: Reply) -> None:
+        """Count one reply."""
+        if reply.failure is not None and reply.failure.code == BUDGET:
+            self.unasked += 1
+        elif reply.failure is not None:
+            self.failed_why[reply.failure.code] += 1
+        elif (read := read_number(reply.value) if self.numbers else read_classes(reply.value)) is None:
+            self.unusable_why["no-number" if self.numbers else "no-label"] += 1
+        else:
+            self.replies[place, value] = read
+
+    @property
+    def counts(self) -> Counts:
+        """What became of the questions."""
+        return Counts(len(self.replies), self.unusable_why.total(), self.failed_why.total(), self.unasked)
+
+    @property
+    def whole(self) -> list[int]:
+        """Places of the profiles that were answered under every value."""
+        return [
+            place
+            for place in range(len(self.cases))
+            if all((place, value) in self.replies for value in range(len(self.values)))
+        ]
+
+
+def read_number(value: Any) -> float | None:
+    """Read a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def read_classes(value: Any) -> dict[str, float] | None:
+    """Read labels with their scores; a label alone has score 1 and the others 0."""
+    if not isinstance(value, Mapping):
+        return None
+    scores = value.get("scores")
+    if isinstance(scores, Mapping) and scores:
+        read = {str(label): read_number(score) for label, score in scores.items()}
+        return None if None in read.values() else {label: score for label, score in read.items() if score is not None}
+    label = value.get("label")
+    return {label: 1.0} if isinstance(label, str) and label else None
+
+
+def too_few(answers: Answers, whole: int) -> bool:
+    """Whether too many profiles lack an answer for a letter, or the budget cut the asking short."""
+    return not whole or 1 - whole / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
+
+
+def lost_reason(answers: Answers, whole: int) -> Reason:
+    """Return the reason that too few profiles have all their answers."""
+    total = len(answers.cases)
+    facts: dict[str, Any] = {"total": total, "whole": whole, "share": 1 - whole / total if total else 1.0}
+    if answers.unusable_why.total() > answers.failed_why.total():
+        return Reason("target-output-unusable", {**facts, "why": dict(answers.unusable_why)})
+    if answers.failed_why:
+        return Reason("target-calls-failed", {**facts, "why": dict(answers.failed_why)})
+    return Reason("no-usable-observations" if not answers.replies else "profiles-incomplete", facts)
