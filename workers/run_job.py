@@ -22,7 +22,7 @@ from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import Experiment, Session, generator
 from assay.methods import AnyMethod
-from assay.methods.stereotype_score.sentence_generation import Written
+from assay.methods.shared.sentence_generation import Written
 from assay.model import AUTHORED, Ask, Kind, Observation, Reason
 from assay.rating.decision import METHODOLOGY_VERSION, rate
 from assay.rating.document import rating_document

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.methods.stereotype_score.inputs import Sentence, read
+from assay.methods.shared.sentences import Sentence, read
 from assay.methods.visual_stereotype.inputs import Picture
 from store.corpora.items import NewItem, StoredItem
 
@@ -32,7 +32,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str,
     Returns
     -------
     NewItem or str
-        A reason of `assay.methods.stereotype_score.inputs.check` where the sentence breaks the rules.
+        A reason of `assay.methods.shared.sentences.check` where the sentence breaks the rules.
     """
     pair = read(sentence, words)
     if isinstance(pair, str):

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
-from assay.methods.stereotype_score.inputs import Sentence, read
+from assay.methods.shared.sentences import Sentence, read
 from store.corpora import specifications
 from store.corpora.corpora import Rules
 from store.corpora.items import MOST_ITEMS, StoredItem, of_the_same_rules, text_digest

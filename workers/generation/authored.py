@@ -11,8 +11,8 @@ from typing import Any
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import AnyMethod, StereotypeScore, VisualStereotype
-from assay.methods.stereotype_score.inputs import Sentence
-from assay.methods.stereotype_score.sentence_generation import usable
+from assay.methods.shared.sentence_generation import usable
+from assay.methods.shared.sentences import Sentence
 from assay.methods.visual_stereotype.image_generation import Family, draw_prompt, image_of
 from assay.model import Draw, Write
 from store.core.database import Database

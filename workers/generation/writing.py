@@ -12,8 +12,8 @@ from typing import Any, cast
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
 from assay.experiment import Experiment, generator
-from assay.methods.stereotype_score.inputs import Sentence
-from assay.methods.stereotype_score.sentence_generation import Writing, Written, write_sentences
+from assay.methods.shared.sentence_generation import Writing, Written, write_sentences
+from assay.methods.shared.sentences import Sentence
 from assay.model import Ask, Write
 from store.core.database import Database
 from store.corpora import corpora, specifications

@@ -18,12 +18,12 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
+from assay.methods.shared.sentence_generation import Writing, write_sentences
+from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
 from assay.methods.shared.stereotype_design import Asking, StereotypeDesign
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.stereotype_score.analysis import Preferences, summary
 from assay.methods.stereotype_score.collection import Ladder, ask_pairs, climb, next_rung
-from assay.methods.stereotype_score.inputs import Pair, Sentence, check, sort, template_sentences
-from assay.methods.stereotype_score.sentence_generation import Writing, write_sentences
 from assay.model import Component, Kind, Probe, Reason, Reply
 from assay.rating.component import Counts, Measurement, result_or_why
 from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices

@@ -16,8 +16,8 @@ from annotated_types import Ge, Le
 
 from assay.bounds import check_bounds
 from assay.catalog.stereotypes import StereotypeWords
+from assay.methods.shared.sentences import LONGEST, Sentence, read
 from assay.methods.shared.term_items import AuthorCounts
-from assay.methods.stereotype_score.inputs import LONGEST, Sentence, read
 from assay.model import Probe, Reply, Write
 
 BATCH = 200
