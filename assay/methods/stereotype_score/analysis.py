@@ -10,9 +10,9 @@ import numpy as np
 
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
+from assay.methods.shared.sentences import Pair
 from assay.methods.shared.term_scores import TIED, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
-from assay.methods.stereotype_score.inputs import Pair
 from assay.model import Reason
 from assay.rating.component import result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
