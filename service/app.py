@@ -20,6 +20,7 @@ from service.desk import TargetDesk
 from service.exchange import Exchange
 from service.feed import Feed
 from service.meter import Meter
+from service.moments import Moments
 from service.rates import Rates
 from service.routes import (
     badges,
@@ -194,6 +195,7 @@ def _wire(
         feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget),
         statuses=statuses,
         showcase=Showcase(settings.badge_cache_s, meter.registry),
+        recent_keys=Moments(settings.status_cache_s, settings.status_cache_s),
         clock=clock,
         methodologies=methodologies or shipped(),
     )

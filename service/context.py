@@ -13,10 +13,12 @@ from service.bell import Bell
 from service.desk import TargetDesk
 from service.feed import Feed
 from service.meter import Meter
+from service.moments import Moments
 from service.rates import Rates
 from service.showcase import Showcase
 from service.status import StatusCache
 from store.database import AsyncDatabase
+from store.keys import ApiKey
 from store.secrets import Vault
 from store.settings import Settings
 
@@ -39,6 +41,7 @@ class Service:
     feed: Feed
     statuses: StatusCache
     showcase: Showcase
+    recent_keys: Moments[bytes, ApiKey]
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
 

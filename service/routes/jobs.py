@@ -12,7 +12,7 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from service.answer import Answer
-from service.auth import Caller, Reader, Writer
+from service.auth import Caller, Poller, Reader, Writer
 from service.called import resolve_target
 from service.conditional import none_match, not_modified
 from service.context import Here, Service, service_of
@@ -88,7 +88,7 @@ async def list_jobs(
 
 
 @router.get("/{job_id}", response_model=JobView, operation_id="getJob")
-async def get_job(request: Request, job_id: str, caller: Reader, wait: Wait, response: Response) -> Response:
+async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, response: Response) -> Response:
     """See how far a job has come. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` rarer."""
     here = service_of(request)  # a dependency would be a tenth of the time of a cached answer
     key = (caller.tenant, job_id, base_url(request))
