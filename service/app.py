@@ -23,6 +23,7 @@ from service.http import problem_mapping
 from service.http.middleware import Exchange
 from service.http.openapi import document
 from service.http.rate_limit import Rates
+from service.http.swr_cache import Moments
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Bell
 from service.jobs.event_stream import Feed
@@ -192,6 +193,7 @@ def _wire(
         feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget),
         statuses=statuses,
         showcase=Showcase(settings.badge_cache_s, meter.registry),
+        recent_keys=Moments(settings.status_cache_s, settings.status_cache_s),
         clock=clock,
         methodologies=methodologies or shipped(),
     )
