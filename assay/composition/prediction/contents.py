@@ -1,4 +1,4 @@
-"""What a service made of each content, read from the recorded observations of a round trip.
+"""Outputs of each content, from the recorded observations of a round trip.
 
 A content is a sentence without the value it names: "is a nurse." of "She is a nurse.". Two services
 that were asked the same contents can be chained sentence by sentence, which sees what their pooled
@@ -24,7 +24,7 @@ Counts = dict[str, dict[str, dict[str, int]]]
 def with_contents(
     evidence: TransitionEvidence, observations: Iterable[Observation], attribute_name: str
 ) -> TransitionEvidence:
-    """Add to a component's evidence what its observations say of each content.
+    """Add the counts by content to a component's evidence.
 
     Parameters
     ----------
