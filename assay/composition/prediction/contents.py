@@ -62,7 +62,7 @@ def read_contents(observations: Iterable[Observation], component: str, named: At
 
 
 def _count(found: Counts, out: Observation, back: Observation, named: Attribute) -> None:
-    """Lay what was asked beside what came back, sentence by sentence."""
+    """Count the replies to each sentence."""
     asked = out.probe.ask
     if not isinstance(asked, Translate) or read_hop(asked.text, out.reply):
         return
@@ -76,5 +76,5 @@ def _count(found: Counts, out: Observation, back: Observation, named: Attribute)
 
 
 def _content_of(sentence: str, named: Attribute) -> str:
-    """Take the words that name a value out of a sentence."""
+    """Remove the words that name a value from a sentence."""
     return _WORD.sub(lambda word: "_" if named.read(word[0]) != named.residual else word[0].casefold(), sentence)
