@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -32,7 +32,9 @@ class Method(Protocol):
     """A way to look for bias. Its fields are the request's fields and the OpenAPI schema.
 
     Implementations are frozen dataclasses that name themselves in a ``method: Literal[...]``
-    field. They must be deterministic in (specification, seed, replies).
+    field. They must be deterministic in (specification, seed, replies). A class may also have
+    ``PHRASES``, words for codes that are no reasons (why a reply was lost, a published rule), and
+    ``counted(part)``, the plural of what a component counts, which is else ``"Answers"``.
     """
 
     @property
@@ -47,6 +49,25 @@ class Method(Protocol):
 
     kinds: ClassVar[frozenset[Kind]]
     """Kinds of service the method can rate."""
+
+    STEPS: ClassVar[tuple[str, str]]
+    """What the service is shown in step 1 and in step 2."""
+
+    REASONS: ClassVar[Mapping[str, str]]
+    """Sentence of each reason code that is the method's own, in the syntax of `assay.explain.sentence.fill`."""
+
+    @staticmethod
+    def tables(part: Mapping[str, Any]) -> Iterable[object]:
+        """Make tables (`assay.reports.view.Table`) for a report, of a component or of the aggregation as stored.
+
+        ``None`` among them is left out. What `part` does not hold must not be expected.
+        """
+        ...
+
+    @staticmethod
+    def figures(part: Mapping[str, Any]) -> Iterable[object]:
+        """Make figures (`assay.reports.view.Picture`) for a report, of a component as stored."""
+        ...
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Begin the experiment."""
