@@ -1,4 +1,4 @@
-"""Run the demo services until interrupted: ``python -m demo --port 5000``, with real systems by their names."""
+"""Run the demo services until interrupted: ``python -m demo --port 5000``, with real lexicons by their names."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from demo.lexicons import LEXICONS, NotInstalled, load
 from demo.predictors.known import HELPERS, PREDICTORS, VIEWERS
 from demo.predictors.prediction import Predictor
-from demo.real import DATA, REAL, NotInstalled, load
-from demo.real.tables import DataAbsent
 from demo.server import DemoServer
 from demo.translators.behaviours import BEHAVIOURS
 from demo.translators.faulty_services import ILLS
@@ -22,8 +20,8 @@ def main() -> None:
     """Serve on 127.0.0.1 and say what is there."""
     asked = _parser().parse_args()
     try:
-        real = [load(name, asked.data) for name in dict.fromkeys(asked.real)]
-    except (NotInstalled, DataAbsent) as absent:
+        real = [load(name) for name in dict.fromkeys(asked.real)]
+    except NotInstalled as absent:
         sys.exit(f"python -m demo: {absent}")
     with DemoServer(asked.port, real=real) as server, contextlib.suppress(KeyboardInterrupt):
         sys.stdout.writelines(f"{line}\n" for line in _shown(server, real))
@@ -35,17 +33,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m demo", description="Services whose bias is known, and real ones beside them."
     )
-    parser.add_argument("real", nargs="*", metavar="NAME", type=_real, help=f"real systems: {', '.join(REAL)}")
+    parser.add_argument("real", nargs="*", metavar="NAME", type=_real, help=f"real lexicons: {', '.join(LEXICONS)}")
     parser.add_argument("--port", type=int, default=5000, help="port on 127.0.0.1; 0 takes a free one (default: 5000)")
-    parser.add_argument(
-        "--data", type=Path, default=DATA, help="folder of public data (default: shared/data beside the checkout)"
-    )
     return parser
 
 
 def _real(name: str) -> str:
-    if name not in REAL:
-        raise argparse.ArgumentTypeError(f"no real system is called {name!r}; known: {', '.join(REAL)}")
+    if name not in LEXICONS:
+        raise argparse.ArgumentTypeError(f"no lexicon is called {name!r}; known: {', '.join(LEXICONS)}")
     return name
 
 

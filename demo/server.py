@@ -49,7 +49,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     tuning : Tuning, optional
         How bad the ills are.
     real : sequence of Predictor
-        Real systems to serve as well (`demo.real.load`).
+        Real systems to serve as well (`demo.lexicons.load`).
     """
     shown = {**PREDICTORS, **VIEWERS, **HELPERS, **{one.name: one for one in real}}
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
@@ -89,7 +89,7 @@ class DemoServer:
     tuning : Tuning, optional
         How bad the ills are.
     real : sequence of Predictor
-        Real systems to serve as well (`demo.real.load`).
+        Real systems to serve as well (`demo.lexicons.load`).
 
     Raises
     ------

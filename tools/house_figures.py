@@ -279,7 +279,7 @@ def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
             posted, worked = _post_and_work(trace, Path(folder))
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # typeshed knows no end of it
+        threading.setprofile(None)
     passed = {"POST": posted, "job": worked}
     return {
         "files passed by a plain POST": len(posted),
@@ -290,8 +290,8 @@ def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
 def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     import asyncio
 
-    from cli.agency.serve import create_app
     from demo.server import DemoServer
+    from service.app import create_app
     from store.core import migrate
     from store.core.settings import Settings
     from workers.engine.tasks import open_workplace

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import ClassVar, Protocol
 
 from assay.model import Letter
 
@@ -138,10 +138,11 @@ CAUSES: Mapping[str, str] = {
 class HasWords(Protocol):
     """A method, or its class, as far as its words go (`assay.experiment.Method`)."""
 
-    @property
-    def REASONS(self) -> Mapping[str, str]:  # noqa: N802 - as methods call it
-        """Sentence of each reason code."""
-        ...
+    REASONS: ClassVar[Mapping[str, str]]
+    """Sentence of each reason code."""
+
+    PHRASES: ClassVar[Mapping[str, str]]
+    """Phrase of each other code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +161,9 @@ class Vocabulary:
     phrases: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, method: HasWords) -> Vocabulary:
-        """Return the words of a method; ``PHRASES`` may be absent."""
-        phrases: Any = getattr(method, "PHRASES", {})
-        return cls(method.REASONS, phrases)
+    def of(cls, method: HasWords | type[HasWords]) -> Vocabulary:
+        """Return the words of a method."""
+        return cls(method.REASONS, method.PHRASES)
 
     def sentence(self, code: str) -> str | None:
         """Return the sentence of a reason, not yet filled in; ``None`` if there is none."""

@@ -8,13 +8,13 @@ the entry-point group ``assay.methods`` (docs/extending.md).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, cast
 
 from assay.catalog.shipped import specifications
 from assay.errors import SpecificationError, UnknownName
+from assay.experiment import Method
 from assay.explain import Vocabulary
 from assay.methods.alternation.method import Alternation
 from assay.methods.association.method import Association
@@ -92,14 +92,13 @@ def every_method() -> tuple[type[AnyMethod], ...]:
                 f"{entry.value} in the entry-point group {GROUP} is {offered!r}; a method is a frozen dataclass "
                 f"that also has {', '.join(missing)} (assay.experiment.Method)"
             )
+        if not issubclass(offered, Method):
+            raise TypeError(f"{entry.value} in the entry-point group {GROUP} does not inherit assay.experiment.Method")
         known.setdefault(method_name(offered), cast("type[AnyMethod]", offered))
     return tuple(known.values())
 
 
-PROMISED = (
-    *("__dataclass_fields__", "method", "kinds", "summary", "paper", "design", "expected_probes"),
-    *("STEPS", "REASONS", "tables", "figures"),
-)
+PROMISED = ("__dataclass_fields__", "method", "kinds", "summary", "paper", "design", "expected_probes")
 """What every method's class has."""
 
 
@@ -113,8 +112,7 @@ def presentation_of(document: Mapping[str, Any]) -> Presentation:
     kind = next((each for each in every_method() if method_name(each) == document.get("method")), None)
     if kind is None:
         return Presentation()
-    usual = Presentation(kind.STEPS, Vocabulary.of(kind), kind.tables, kind.figures)
-    return replace(usual, counted=kind.counted) if hasattr(kind, "counted") else usual
+    return Presentation(kind.STEPS, Vocabulary.of(kind), kind.tables, kind.figures, kind.counted)
 
 
 def usual_method(kind: Kind) -> str | None:
@@ -143,8 +141,7 @@ def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
     SpecificationError
         If it cannot rate that kind so, or its words or pictures are not there; the field is the experiment's.
     """
-    words = getattr(method, "words", ())
-    if words is None:  # nobody has filled in the caller's own
-        named = str(getattr(method, "specification", ""))
-        raise UnknownName("specification", named, tuple(specifications()), "specification")
-    return method.for_kind(kind) if isinstance(method, Alternation | ForcedChoice | VisualStereotype) else method
+    words = method.references().words
+    if words is not None:  # nobody has filled in the caller's own
+        raise UnknownName("specification", ", ".join(words.names), tuple(specifications()), "specification")
+    return method.for_kind(kind)

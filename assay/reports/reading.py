@@ -29,6 +29,7 @@ from assay.reports.view import (
     Example,
     InterimLook,
     OwnersReply,
+    Picture,
     RatingView,
     Said,
     Shares,
@@ -139,7 +140,7 @@ def _component(part: Mapping[str, Any], number: int, presentation: Presentation)
         examples=tuple(_example(one, vocabulary) for one in parts.objects(part, "examples")),
         counted=presentation.counted(part),
         sheets=_tables(part, presentation),
-        pictures=tuple(one for one in presentation.figures(part) if one is not None),
+        pictures=tuple(one for one in presentation.figures(part) if isinstance(one, Picture)),
         reasons=_reasons(part, vocabulary, name),
     )
 
@@ -151,7 +152,7 @@ def _title(name: str, language: str | None, template: str | None) -> str:
 
 
 def _tables(part: Mapping[str, Any], presentation: Presentation) -> tuple[Table, ...]:
-    return tuple(table for table in presentation.tables(part) if table is not None and table.rows)
+    return tuple(table for table in presentation.tables(part) if isinstance(table, Table) and table.rows)
 
 
 def _lost_why(part: Mapping[str, Any], vocabulary: Vocabulary) -> Shares:

@@ -9,13 +9,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.experiment import Method
 from assay.explain import LetterWords, headline, words_for
 from assay.model import Letter
 
 Steps = tuple[str, str]
 """What a service is shown in each of the two steps."""
 
-BALANCED: Steps = ("balanced input", "one-sided input")
+BALANCED: Steps = Method.STEPS
 """What a service is shown where the method does not say."""
 
 

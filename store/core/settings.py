@@ -92,8 +92,8 @@ class Settings(BaseSettings):
     ledger_s: float = Field(1.0, gt=0, description="Longest time a reply waits to be committed")
 
     # The database connections of each process
-    pool_size: int = Field(10, gt=0, description="Connections kept open")
-    pool_overflow: int = Field(10, ge=0, description="Connections opened beyond that under load")
+    pool_size: int = Field(20, gt=0, description="Connections kept open")
+    pool_overflow: int = Field(0, ge=0, description="Connections opened beyond that under load")
     pool_timeout_s: float = Field(2, gt=0, description="How long a request waits for a connection before a 503")
 
     # What is told to operators

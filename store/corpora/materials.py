@@ -7,23 +7,23 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.methods.stereotype_score.inputs import Sentence, read
-from assay.methods.visual_stereotype.inputs import Picture
+from assay.methods.shared.sentences import Sentence, item_of
+from assay.references import CorpusItem
 from store.corpora.items import NewItem, StoredItem
 
-AUTHORED, DRAWN = "written", "drawn"
-"""What an author made, as corpora call it and as pictures are said to be."""
+FIELDS = ("text", "group_term", "attribute_term", "counterpart", "image", "term", "source")
+"""What an item is, for a corpus as for a method."""
 
 
-def as_sentence(item: StoredItem) -> Sentence:
-    """Give a kept sentence to a method, which finds its terms by its own words."""
-    return Sentence(item.text or "", source=item.source, id=item.id)
+def corpus_item(item: StoredItem) -> CorpusItem:
+    """Give a kept sentence or picture to a method."""
+    told = {name: getattr(item, name) for name in FIELDS}
+    return CorpusItem(**told, id=item.id, prompt=item.provenance.get("prompt"))
 
 
-def as_picture(item: StoredItem) -> Picture:
-    """Give a kept picture to a method, which finds its term among its own words."""
-    source = DRAWN if item.source == AUTHORED else item.source
-    return Picture(item.image or "", item.term or "?", source, item.id)
+def new_item(made: CorpusItem, provenance: Mapping[str, Any]) -> NewItem:
+    """Make an item to be kept."""
+    return NewItem(**{name: getattr(made, name) for name in FIELDS}, provenance=provenance)
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str, Any]) -> NewItem | str:
@@ -32,15 +32,10 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str,
     Returns
     -------
     NewItem or str
-        A reason of `assay.methods.stereotype_score.inputs.check` where the sentence breaks the rules.
+        A reason of `assay.methods.shared.sentences.check` where the sentence breaks the rules.
     """
-    pair = read(sentence, words)
-    if isinstance(pair, str):
-        return pair
-    first = pair.written == "first"
-    text, counterpart = (pair.first, pair.second) if first else (pair.second, pair.first)
-    group_term = words.pairs[pair.groups][0 if first else 1]
-    return NewItem(text, group_term, pair.term, counterpart, source=sentence.source, provenance=provenance)
+    made = item_of(sentence, words)
+    return made if isinstance(made, str) else new_item(made, provenance)
 
 
 def author_of(described: Mapping[str, Any]) -> dict[str, Any]:

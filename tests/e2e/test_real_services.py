@@ -14,10 +14,10 @@ import pytest
 
 from assay.catalog.choices import AssociationWords
 from assay.catalog.shipped import shipped_words
-from demo.real import load
-from demo.real.adult import INCOME, read_adult
-from demo.real.census import WAGE, read_census
 from demo.server import DemoServer
+from tests.support.real_systems.adult import INCOME, read_adult
+from tests.support.real_systems.census import WAGE, read_census
+from tests.support.real_systems.registry import load
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data are not beside the checkout")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from demo.predictors.prediction import RowClassifier
-from demo.real import load
 from demo.server import DemoServer
+from tests.support.real_systems.registry import load
 
 NAMES = ("score", "years")
 GROUPS = {"one": (0.6, 0.0), "two": (-0.6, 0.0)}

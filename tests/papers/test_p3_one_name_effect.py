@@ -22,7 +22,7 @@ from assay.model import Finding, Letter, Reply
 from assay.rating.decision import rate
 from assay.statistics.hypothesis_tests.paired import sign_flip_test
 from demo.predictors.prediction import TextScorer
-from demo.real import load
+from tests.support.real_systems.registry import load
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "eec" / "Equity-Evaluation-Corpus.csv.gz"
 GENDERS = {"he": "male", "she": "female"}

@@ -55,7 +55,7 @@ CLASSICAL = Sheet(
 
 
 def counted(_part: Part) -> str:
-    """Say what is counted."""
+    """Return what is counted."""
     return "Words"
 
 

@@ -33,7 +33,7 @@ WORDS = Sheet(
 
 
 def counted(part: Part) -> str:
-    """Say what is counted: an embedder is asked for words, an observer answers."""
+    """Return what is counted: an embedder is asked for words, an observer answers."""
     return "Words" if "dimensions" in part else "Answers"
 
 

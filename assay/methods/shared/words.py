@@ -56,3 +56,18 @@ VECTORS: Mapping[str, str] = {
     "wrong-length": "the vectors differed in length",
 }
 """Of vectors of words."""
+
+SENTENCES: Mapping[str, str] = {
+    "no-group-term": "the sentence holds no group term",
+    "several-group-terms": "the sentence holds several group terms",
+    "other-group-word": "another word tells the groups apart",
+    "no-attribute-term": "the sentence holds no attribute term",
+    "several-attribute-terms": "the sentence holds several attribute terms",
+    "wrong-term": "the sentence holds another term than was asked for",
+    "counterpart-differs": "the counterpart is not the same about the other group",
+    "repeated": "the sentence was there already",
+    "several-lines": "the text has several lines",
+    "too-long": "the text is too long",
+    "no-text": "no text came back",
+}
+"""Of sentences that are checked against a specification, and of an author's."""

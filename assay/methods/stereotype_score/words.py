@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.methods.shared.words import COVERAGE, TERMS
+from assay.methods.shared.words import COVERAGE, SENTENCES, TERMS
 
 STEPS = ("neutral attributes", "stereotypes")
 """What the service is shown in step 1 and in step 2."""
@@ -50,17 +50,7 @@ REASONS: Mapping[str, str] = {
 """Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
 
 PHRASES: Mapping[str, str] = {
-    "no-group-term": "the sentence holds no group term",
-    "several-group-terms": "the sentence holds several group terms",
-    "other-group-word": "another word tells the groups apart",
-    "no-attribute-term": "the sentence holds no attribute term",
-    "several-attribute-terms": "the sentence holds several attribute terms",
-    "wrong-term": "the sentence holds another term than was asked for",
-    "counterpart-differs": "the counterpart is not the same about the other group",
-    "repeated": "the sentence was there already",
-    "several-lines": "the text has several lines",
-    "too-long": "the text is too long",
-    "no-text": "no text came back",
+    **SENTENCES,
     # how sentences were compared
     "echo": "the log-probabilities of whole sentences (echo)",
     "masked": "the pseudo-log-likelihood of the words that both share (masked)",

@@ -21,7 +21,7 @@ from assay.bounds import check_bounds
 from assay.catalog import Attribute
 from assay.catalog import attribute as attribute_named
 from assay.errors import SpecificationError, UnknownName
-from assay.experiment import Experiment
+from assay.experiment import Experiment, Method
 from assay.methods.shared.distributions import (
     BlockSpec,
     declare_blocks,
@@ -31,7 +31,6 @@ from assay.methods.shared.distributions import (
     refuse_repeats,
 )
 from assay.methods.shared.look_sizes import look_sizes
-from assay.methods.translation import report
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
 from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
@@ -48,7 +47,7 @@ NEUTRAL = "neutral"
 
 
 @dataclass(frozen=True)
-class OneHop:
+class OneHop(Method):
     """Translate sentences that say nothing about the attribute, and read what the target adds.
 
     Parameters
@@ -86,9 +85,7 @@ class OneHop:
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    tables = staticmethod(report.tables)
-    figures = staticmethod(report.figures)
-    counted = staticmethod(report.counted)
+    counted = staticmethod(spoken.counted)
 
     def __post_init__(self) -> None:
         """Fill in default blocks and refuse what cannot be carried out."""
@@ -115,6 +112,10 @@ class OneHop:
     def blocks(self) -> tuple[BlockSpec, ...]:
         """The declared mixes of occupations as named blocks."""
         return declare_blocks(attribute_named(self.attribute), self.unbiased, self.biased)
+
+    def language_pairs(self) -> Sequence[tuple[str, str]]:
+        """List the way there of every language."""
+        return [("en", one) for one in self.languages]
 
     def expected_probes(self) -> int:
         """Count the probes of a case that is clear at the first look."""

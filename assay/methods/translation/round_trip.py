@@ -18,7 +18,7 @@ from assay.bounds import check_bounds
 from assay.catalog import attribute as attribute_named
 from assay.catalog import check_language, construction
 from assay.errors import SpecificationError
-from assay.experiment import Experiment
+from assay.experiment import Experiment, Method
 from assay.methods.shared.distributions import (
     BlockSpec,
     declare_blocks,
@@ -28,7 +28,6 @@ from assay.methods.shared.distributions import (
     refuse_repeats,
 )
 from assay.methods.shared.look_sizes import look_sizes
-from assay.methods.translation import report
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
 from assay.methods.translation.blocks import BlockWriter, Text, capacity
@@ -44,7 +43,7 @@ BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class RoundTrip:
+class RoundTrip(Method):
     """Translate texts with a known attribute into a middle language and back, and compare.
 
     Parameters
@@ -104,9 +103,7 @@ class RoundTrip:
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    tables = staticmethod(report.tables)
-    figures = staticmethod(report.figures)
-    counted = staticmethod(report.counted)
+    counted = staticmethod(spoken.counted)
 
     def __post_init__(self) -> None:
         """Fill in the attribute's default blocks and refuse what cannot be carried out."""
@@ -144,6 +141,10 @@ class RoundTrip:
     def cells(self) -> tuple[tuple[str, str], ...]:
         """Every (language, template) that is measured; each becomes a component."""
         return tuple((language, template) for language in self.languages for template in self.templates)
+
+    def language_pairs(self) -> Sequence[tuple[str, str]]:
+        """List the way there of every language, then the ways back."""
+        return [("en", one) for one in self.languages] + [(one, "en") for one in self.languages]
 
     def expected_probes(self) -> int:
         """Count the probes of a case that is clear at the first look."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 STEPS = ("balanced input", "one-sided input")
 """What the service is shown in step 1 and in step 2."""
@@ -48,3 +49,8 @@ PHRASES: Mapping[str, str] = {
     "js": "Jensen-Shannon divergence",
 }
 """Code -> phrase: why a reply was lost, published rules."""
+
+
+def counted(_part: Mapping[str, Any]) -> str:
+    """Return what is counted."""
+    return "Texts"

@@ -28,7 +28,7 @@ def needed(path: Path) -> Path:
         If there is none; says where it was looked for.
     """
     if not path.is_file():
-        raise DataAbsent(f"no file {path}; name the folder of public data with --data")
+        raise DataAbsent(f"no file {path}; the public data lie in shared/data beside the checkout")
     return path
 
 

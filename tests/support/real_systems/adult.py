@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.model import Field
 from demo.predictors.prediction import Floats, Row, RowClassifier
-from demo.real.tables import Codebook, needed
+from tests.support.real_systems.tables import Codebook, needed
 
 SUMMARY = "Whether somebody earns more than 50,000 dollars a year: logistic regression on the UCI Adult table."
 

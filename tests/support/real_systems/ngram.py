@@ -1,6 +1,6 @@
 """An n-gram language model of the King James Version and of quotations, behind an endpoint that echoes prompts.
 
-We estimate it (`demo.real.kneser_ney`) and write it as an ARPA file; kenlm answers from it where that is installed
+We estimate it (`kneser_ney`) and write it as an ARPA file; kenlm answers from it where that is installed
 (the extra ``ngram``), and our own reader where it is not. It knows no punctuation. A text's last token is
 its end, if anything stands after its last word.
 """
@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 
 from demo.language_models.models import LanguageModel, Token
-from demo.real import texts
-from demo.real.arpa import Arpa
-from demo.real.kneser_ney import estimate, write_arpa
+from tests.support.real_systems import texts
+from tests.support.real_systems.arpa import Arpa
+from tests.support.real_systems.kneser_ney import estimate, write_arpa
 
 NAME = "king-james-ngram"
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from demo.predictors.prediction import Embedder
-from demo.real.tables import needed
+from tests.support.real_systems.tables import needed
 
 SUMMARY = "13,013 word vectors of GoogleNews (word2vec, 300 dimensions): Mikolov et al. (2013)."
 

@@ -1,5 +1,6 @@
 """Real systems behind the demo's interfaces: they answer as their libraries do, and say what they lack."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,14 +12,14 @@ import pytest
 
 from assay.errors import UnknownName
 from demo.interfaces.libretranslate import BadOrder
-from demo.real import REAL, NotInstalled, load
-from demo.real.adult import INCOME, read_adult
-from demo.real.census import WAGE, read_census
-from demo.real.lexicons import from_valences
-from demo.real.tables import DataAbsent
+from demo.lexicons import LEXICONS, NotInstalled, from_valences
 from demo.server import DemoServer
+from tests.support.real_systems.adult import INCOME, read_adult
+from tests.support.real_systems.census import WAGE, read_census
+from tests.support.real_systems.registry import load
+from tests.support.real_systems.tables import DataAbsent
 
-DATA = Path(__file__).resolve().parents[5] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data are not beside the checkout")
 
 
@@ -113,7 +114,7 @@ def test_an_absent_library_is_named(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_an_unknown_system_is_told_the_known_ones():
-    with pytest.raises(UnknownName, match="google-news"):
+    with pytest.raises(UnknownName, match="textblob"):
         load("nobody")
 
 
@@ -133,14 +134,17 @@ def run_demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_from_the_shell_absent_data_are_one_line(tmp_path: Path):
-    ended = run_demo("google-news", "--data", str(tmp_path))
+def test_from_the_shell_an_absent_library_is_one_line(tmp_path: Path):
+    (tmp_path / "afinn.py").write_text("raise ModuleNotFoundError('no afinn', name='afinn')")
+    command = [sys.executable, "-m", "demo", "afinn", "--port", "0"]
+    there = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=there)
     assert ended.returncode == 1
-    assert ended.stderr.startswith("python -m demo: no file")
+    assert ended.stderr.startswith("python -m demo: afinn needs afinn, which is not installed")
     assert ended.stderr.count("\n") == 1
 
 
 def test_from_the_shell_an_unknown_name_is_told_the_known_ones():
     ended = run_demo("nobody")
     assert ended.returncode == 2
-    assert all(name in ended.stderr for name in REAL)
+    assert all(name in ended.stderr for name in LEXICONS)

@@ -1,4 +1,4 @@
-"""Sentiment by published lexicons: VADER, TextBlob and AFINN, which carry their words with them.
+"""Real sentiment lexicons beside the demo services: VADER, TextBlob and AFINN (extra ``real``).
 
 As regressors they answer in their own unit. As classifiers they need the probability of ``positive``,
 which none of them gives: VADER's compound and TextBlob's polarity p, in [-1, 1], become (p + 1)/2;
@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 
+from assay.errors import UnknownName
 from demo.predictors.prediction import TextScorer
 
 VADER = "VADER's compound score: Hutto & Gilbert (2014), vaderSentiment."
 TEXTBLOB = "TextBlob's polarity, by the lexicon of De Smedt & Daelemans (2012), Pattern."
 AFINN = "The sum of the valences of AFINN's words: Nielsen (2011)."
+
+
+class NotInstalled(RuntimeError):
+    """The library of a real system is not installed."""
 
 
 def from_polarity(polarity: float) -> float:
@@ -64,3 +71,27 @@ def afinn() -> TextScorer:
 
     words = Afinn()
     return TextScorer(name="afinn", summary=AFINN, number=lambda text: float(words.score(text)), positive=from_valences)
+
+
+LEXICONS: Mapping[str, Callable[[], TextScorer]] = MappingProxyType(
+    {"vader": vader, "textblob": textblob, "afinn": afinn}
+)
+"""Loaders of the lexicons, by name."""
+
+
+def load(name: str) -> TextScorer:
+    """Load a lexicon as a demo service.
+
+    Raises
+    ------
+    UnknownName
+        If no lexicon has this name.
+    NotInstalled
+        If its library is not installed.
+    """
+    if name not in LEXICONS:
+        raise UnknownName("lexicon", name, LEXICONS)
+    try:
+        return LEXICONS[name]()
+    except ModuleNotFoundError as missing:
+        raise NotInstalled(f"{name} needs {missing.name}, which is not installed; the extra 'real' brings it") from None

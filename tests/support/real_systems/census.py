@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.model import Field
 from demo.predictors.prediction import Row, RowRegressor
-from demo.real.tables import Codebook, needed
+from tests.support.real_systems.tables import Codebook, needed
 
 SUMMARY = "Cents per hour by a polynomial of degree 1, trained on the UCI Census-Income (KDD) table as P3 did."
 

@@ -15,19 +15,19 @@ import pytest
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.experiment import generator
-from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.shared.sentences import Sentence
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.model import Finding, Reply
 from assay.statistics.bayes.stereotype_terms import fit_terms, prefer, score_choices
 from demo.language_models.models import LanguageModel
-from demo.real import ngram, texts
-from demo.real.arpa import Arpa, NotArpa
-from demo.real.kneser_ney import BEGIN, Ngrams, estimate, write_arpa
-from demo.real.tables import DataAbsent
-from demo.real.texts import Unpackable, decompressed, sentences_of, unpacked_bible, words_of
 from demo.server import DemoServer
+from tests.support.real_systems import ngram, texts
+from tests.support.real_systems.arpa import Arpa, NotArpa
+from tests.support.real_systems.kneser_ney import BEGIN, Ngrams, estimate, write_arpa
+from tests.support.real_systems.tables import DataAbsent
+from tests.support.real_systems.texts import Unpackable, decompressed, sentences_of, unpacked_bible, words_of
 
-PAIRS = Path(__file__).resolve().parents[5] / "shared" / "data" / "crows_pairs" / "crows_pairs_anonymized.csv.gz"
+PAIRS = Path(__file__).resolve().parents[4] / "shared" / "data" / "crows_pairs" / "crows_pairs_anonymized.csv.gz"
 needs_texts = pytest.mark.skipif(not texts.available(), reason=f"no texts: {texts.HOW_TO_INSTALL}")
 needs_pairs = pytest.mark.skipif(not PAIRS.is_file(), reason="the shared data are not beside the checkout")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from demo.real.tables import DataAbsent
+from tests.support.real_systems.tables import DataAbsent
 
 BIBLE = Path("/usr/lib/bible.data")
 QUOTATIONS = Path("/usr/share/games/fortunes")
