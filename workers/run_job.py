@@ -21,6 +21,7 @@ from structlog.contextvars import bound_contextvars
 from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import Experiment, Session, generator
+from assay.explain import Vocabulary
 from assay.methods import AnyMethod
 from assay.model import AUTHORED, Ask, Kind, Observation, Reason
 from assay.rating.decision import METHODOLOGY_VERSION, rate
@@ -155,6 +156,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     author = job.author if session.authored else None  # one whose work was kept already was not asked
     document = rating_document(
         rate(finding),
+        vocabulary=Vocabulary.of(method),
         experiment=dump_method(method),
         target=describe(job.target),
         seed=job.seed,

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.errors import RecordError, SpecificationError
 from assay.experiment import Method, replay
+from assay.explain import Vocabulary
 from assay.model import Finding, Observation, Reason
 from assay.rating.document import rating_document
 from assay.rating.methodology import Methodology
@@ -95,6 +96,7 @@ def rerate(
     rated = replace(methodology.judge(_with_reasons(finding, document)), methodology_version=methodology.version)
     made = rating_document(
         rated,
+        vocabulary=Vocabulary.of(method),
         experiment=document["experiment"],
         target=document["target"],
         seed=seed,

@@ -14,6 +14,7 @@ import pytest
 
 from assay.canonical import digest_of
 from assay.experiment import Session, generator, replay
+from assay.explain import Vocabulary
 from assay.methods import METHODS, method_name
 from assay.model import Failure, Observation, Reply
 from assay.rating.decision import rate
@@ -27,6 +28,7 @@ SEED, STEP_1, STEP_2 = 5, 0.0, 0.4
 def written(method, finding, evidence: str) -> dict:
     document = rating_document(
         rate(finding),
+        vocabulary=Vocabulary.of(method),
         experiment=dump_method(method),
         target={"name": "simulated", "kind": "classifier", "protocol": "custom", "url": None},
         seed=SEED,

@@ -24,6 +24,8 @@ from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.shared.look_sizes import EARLY
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
+from assay.methods.stimulus_sampling import report
+from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Judge
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
@@ -102,6 +104,11 @@ class StimulusSampling(Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
     summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    tables = staticmethod(report.tables)
+    figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
         """Fill in the catalog's sentences and refuse what cannot be carried out."""

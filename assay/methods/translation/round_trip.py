@@ -28,6 +28,7 @@ from assay.methods.shared.distributions import (
     refuse_repeats,
 )
 from assay.methods.shared.look_sizes import look_sizes
+from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
 from assay.methods.translation.blocks import BlockWriter, Text, capacity
 from assay.methods.translation.collection import Translations, chunks
@@ -99,6 +100,10 @@ class RoundTrip(Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    counted = staticmethod(spoken.counted)
 
     def __post_init__(self) -> None:
         """Fill in the attribute's default blocks and refuse what cannot be carried out."""

@@ -21,6 +21,7 @@ from assay.composition.prediction import (
 )
 from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import Session, generator
+from assay.explain import Vocabulary
 from assay.methods import RoundTrip
 from assay.model import Ask, Letter, Observation, Probe, Reply, Translate
 from assay.rating.decision import rate
@@ -303,6 +304,7 @@ def carried_out(
         session.advance()
     written = rating_document(
         rate(session.finding),
+        vocabulary=Vocabulary.of(method),
         experiment=asdict(method),
         target={},
         seed=seed,

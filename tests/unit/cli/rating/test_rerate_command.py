@@ -10,6 +10,7 @@ import pytest
 from assay.errors import CertificateError, SpecificationError, UnknownName
 from assay.evidence.export import ExportWriter
 from assay.experiment import Session, generator
+from assay.explain import Vocabulary
 from assay.methods import RoundTrip
 from assay.model import Reply
 from assay.rating.decision import rate
@@ -56,6 +57,7 @@ def run():
         session.advance()
     document = rating_document(
         rate(session.finding),
+        vocabulary=Vocabulary.of(METHOD),
         experiment=dump_method(METHOD),
         target={"name": "He", "kind": "translator", "protocol": "x", "url": "http://he", "digest": "sha256:0"},
         seed=7,

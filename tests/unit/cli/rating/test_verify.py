@@ -18,6 +18,7 @@ from assay.evidence.merkle import inclusion_proof, leaf_hash
 from assay.evidence.statement import PAYLOAD_TYPE, rating_statement, statements
 from assay.evidence.verification import _rounding
 from assay.experiment import Session, generator
+from assay.explain import Vocabulary
 from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Reply
 from assay.rating.decision import rate
@@ -54,6 +55,7 @@ def rated() -> Rating:
     target = {"name": "Echo", "kind": "translator", "protocol": "libretranslate", "url": "http://echo", "settings": {}}
     document = rating_document(
         rate(session.finding),
+        vocabulary=Vocabulary.of(method),
         experiment=dump_method(method),
         target=target | {"digest": target_digest(target)},
         seed=SEED,

@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import BUDGET, Session, generator, replay, run
-from assay.explain import explain
+from assay.explain import Vocabulary, explain
 from assay.methods import StimulusSampling
 from assay.methods.shared.profiles import TextProfiles
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
@@ -45,7 +45,7 @@ def component(method, answer, seed=0):
     (one,) = run(method, answer, seed).components
     json.dumps(one.detail, allow_nan=False)
     for reason in one.reasons:
-        assert "  " not in explain(reason)
+        assert "  " not in explain(reason, Vocabulary.of(StimulusSampling))
     return one
 
 
