@@ -74,7 +74,7 @@ def assay(installed: Path, *arguments: str, folder: Path | None = None) -> subpr
 @pytest.mark.parametrize(
     ("listing", "name"), [("methods", "spelling"), ("protocols", "plain-text"), ("specifications", "weekdays")]
 )
-def test_what_a_package_adds_is_listed_with_ours(installed, listing, name):
+def test_methods_and_protocols_of_a_plug_in_are_listed(installed, listing, name):
     listed = assay(installed, listing)
     assert listed.returncode == 0, listed.stderr
     assert name in listed.stdout
@@ -116,7 +116,7 @@ def test_a_service_is_rated_by_the_method_through_the_protocol(installed, tmp_pa
     assert (tmp_path / "rating.line").read_text() == f"speller: {letter}\n"
 
 
-def test_the_word_list_is_taken_by_its_name(installed):
+def test_the_word_list_of_a_plug_in_is_found_by_name(installed):
     program = (
         "from assay.methods import ForcedChoice\n"
         "method = ForcedChoice(specification='weekdays', attribute='work')\n"

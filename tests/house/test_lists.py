@@ -38,7 +38,7 @@ def test_the_paper_behind_the_methods_has_tests_of_its_numbers():
     assert list((ROOT / "tests" / "papers").glob("test_p5_*.py"))
 
 
-def test_the_demonstration_holds_a_service_for_every_letter():
+def test_the_demo_has_a_service_for_every_letter():
     assert {one.letter for one in BEHAVIOURS.values()} >= {"UCS", "DSBS", "BS"}
 
 
@@ -90,7 +90,7 @@ def test_decisions_are_short():
         assert len(one.read_text().splitlines()) <= 40, one.name
 
 
-def test_every_relative_link_in_the_documentation_leads_somewhere():
+def test_every_relative_link_in_the_documentation_resolves():
     for one in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", one.read_text(encoding="utf-8")):
             assert (one.parent / link).exists(), f"{one.name}: {link}"
