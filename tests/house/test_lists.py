@@ -108,3 +108,17 @@ def test_every_declared_dependency_is_locked():
     for wanted in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
         name = re.split(r"[\[<>=~! ]", wanted)[0].lower().replace("_", "-")
         assert re.search(rf"^{re.escape(name)}==", lock, re.MULTILINE), name
+
+
+def test_no_module_outside_the_methods_names_a_concrete_one():
+    classes = re.compile(rf"\b({'|'.join(each.__name__ for each in METHODS)})\b")
+    own = ROOT / "assay" / "methods", ROOT / "assay" / "statistics"  # which has a result of the same name
+    told = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for package in ("assay", "store", "service", "workers", "cli", "demo")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not any(folder in path.parents for folder in own)
+        for found in [classes.search(path.read_text(encoding="utf-8"))]
+        if found
+    ]
+    assert told == []
