@@ -1,6 +1,6 @@
-"""What the operator decides. The only module that reads the environment: ``ASSAY_*``.
+"""Settings from environment variables ``ASSAY_*``. No other module reads the environment.
 
-Everything has a default that suits the embedded service on one machine.
+The defaults suit the embedded service on one machine.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ SHORTEST_SECRET_KEY = 16
 
 
 class Settings(BaseSettings):
-    """The operator's decisions, read from ``ASSAY_<NAME>`` when made.
+    """Settings, read from ``ASSAY_<NAME>`` when the object is created.
 
     Raises
     ------
     pydantic.ValidationError
-        Naming the variables that make no sense, without repeating their values.
+        Names the invalid variables without repeating their values.
     """
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_", extra="ignore", frozen=True, hide_input_in_errors=True)
 
-    # Where things are kept
+    # Storage
     data_dir: Path = Field(Path.home() / ".assay", description="Directory of the embedded database and secret key")
     database_url: str | None = Field(None, description="postgresql://… or sqlite:////path; unset: assay.db in data_dir")
     broker_url: str | None = Field(None, description="Celery broker, redis://…; unset: a worker in this process")
@@ -96,7 +96,7 @@ class Settings(BaseSettings):
     pool_overflow: int = Field(10, ge=0, description="Connections opened beyond that under load")
     pool_timeout_s: float = Field(2, gt=0, description="How long a request waits for a connection before a 503")
 
-    # What is told to operators
+    # Logs, metrics and traces
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severity that is logged")
     metrics_host: str = Field("127.0.0.1", description="Address at which a worker shows its metrics")
     metrics_port: int | None = Field(None, ge=0, le=65535, description="Port of a worker's metrics; unset: none")
@@ -128,8 +128,8 @@ class Settings(BaseSettings):
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value) < SHORTEST_SECRET_KEY:
             raise ValueError(
-                f"a secret key of {len(value)} characters can be guessed; make one of at least "
-                f"{SHORTEST_SECRET_KEY}, for example with `openssl rand -hex 32`"
+                f"a secret key of {len(value)} characters can be guessed; use one of at least "
+                f"{SHORTEST_SECRET_KEY}, for example from `openssl rand -hex 32`"
             )
         return value
 
@@ -137,35 +137,35 @@ class Settings(BaseSettings):
     def _several_heartbeats_a_lease(self) -> Settings:
         if self.heartbeat_s * 2 > self.lease_s:
             raise ValueError(
-                f"a lease of {self.lease_s} s with a heartbeat every {self.heartbeat_s} s ends at the first delay; "
-                "let heartbeat_s be at most half of lease_s"
+                f"a lease of {self.lease_s} s with a heartbeat every {self.heartbeat_s} s would end at the first delay; "
+                "set heartbeat_s to at most half of lease_s"
             )
         return self
 
     @property
     def resolved_database_url(self) -> str:
-        """The database to connect to: the one that is named, or else a file in the data directory."""
+        """The configured database URL, or a SQLite file in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'assay.db'}"
 
     @property
     def redis_url(self) -> str | None:
-        """The broker, if it is a Redis: what several processes count together is counted there."""
+        """The broker's URL if it is Redis, which also stores counts shared by several processes."""
         redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
         return self.broker_url if redis else None
 
     @property
     def egress_networks(self) -> tuple[Network, ...]:
-        """`egress_allow`, read."""
+        """`egress_allow`, parsed."""
         return _networks(self.egress_allow)
 
     @property
     def older_secret_keys(self) -> tuple[str, ...]:
-        """`secret_key_older`, read."""
+        """`secret_key_older`, parsed."""
         return _parts(self.secret_key_older.get_secret_value())
 
     @property
     def keys_required(self) -> bool:
-        """Whether callers must show an API key."""
+        """Whether callers must send an API key."""
         if self.auth == "auto":
             return self.broker_url is not None or not _is_loopback(self.host)
         return self.auth == "keys"

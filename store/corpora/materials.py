@@ -1,4 +1,4 @@
-"""Sentences and pictures as corpora keep them and as methods take them."""
+"""Conversion between items of corpora and the inputs of methods."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from assay.methods.visual_stereotype.inputs import Picture
 from store.corpora.items import NewItem, StoredItem
 
 AUTHORED, DRAWN = "written", "drawn"
-"""What an author made, as corpora call it and as pictures are said to be."""
+"""Source of generated material: in corpora, and of pictures in methods."""
 
 
 def as_sentence(item: StoredItem) -> Sentence:
-    """Give a kept sentence to a method, which finds its terms by its own words."""
+    """Convert an item to a method's sentence; the method finds the terms."""
     return Sentence(item.text or "", source=item.source, id=item.id)
 
 
 def as_picture(item: StoredItem) -> Picture:
-    """Give a kept picture to a method, which finds its term among its own words."""
+    """Convert an item to a method's picture."""
     source = DRAWN if item.source == AUTHORED else item.source
     return Picture(item.image or "", item.term or "?", source, item.id)
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str, Any]) -> NewItem | str:
-    """Make an item of a sentence, with its two terms and its counterpart, or say why it is of no use.
+    """Convert a sentence to an item with its two terms and its counterpart.
 
     Returns
     -------
     NewItem or str
-        A reason of `assay.methods.stereotype_score.inputs.check` where the sentence breaks the rules.
+        The reason (`assay.methods.stereotype_score.inputs.check`) if the sentence breaks the rules.
     """
     pair = read(sentence, words)
     if isinstance(pair, str):
@@ -44,7 +44,7 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str,
 
 
 def author_of(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Name an author in the provenance of what it wrote: no key, and none of its settings but the model."""
+    """Return the author as stored in provenance: name, host, protocol and model, but no secret."""
     host = urlsplit(str(described.get("base_url") or "")).netloc.rpartition("@")[2] or described["protocol"]
     model = (described.get("settings") or {}).get("model")
     return {"name": described["name"], "host": host, "protocol": described["protocol"], "model": model}

@@ -1,4 +1,4 @@
-"""Which specification a list of words is, and what is kept of a tenant's own for it."""
+"""Matching of word lists to specifications, and of stored sentences to word lists."""
 
 from __future__ import annotations
 
@@ -13,38 +13,27 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.methods.stereotype_score.inputs import Sentence, read
 from store.corpora import specifications
 from store.corpora.corpora import Rules
-from store.corpora.items import MOST_ITEMS, StoredItem, of_the_same_rules, text_digest
+from store.corpora.items import MOST_ITEMS, StoredItem, sentences_of_rules, text_digest
 from store.corpora.materials import as_sentence
-
-
-def told(words: StereotypeWords) -> dict[str, Any]:
-    """Write words down as a corpus keeps them."""
-    return specifications.dump_words(words)
 
 
 def rules_for(
     c: Connection, tenant: str, words: StereotypeWords, named: str | Sequence[str] | None
 ) -> tuple[Rules, str]:
-    """Find the specification that words are of, and its language.
+    """Find the specification with exactly these words, and its language.
 
     Parameters
     ----------
-    c : Connection
-        Where to read.
-    tenant : str
-        Whose specifications are meant.
-    words : StereotypeWords
-        The words.
     named : str or sequence of str, optional
-        What an experiment calls its specifications; the words' own name is looked up, too.
+        Names of specifications in the experiment; the words' own name is tried too.
 
     Returns
     -------
     (Rules, str)
-        Without a version, and in English, where the words are of no specification.
+        Without a version and with ``"en"`` if no specification has these words.
     """
     references = [named] if isinstance(named, str) else list(named or ())
-    written = told(words)
+    written = specifications.dump_words(words)
     for reference in (*references, words.name):
         found = specifications.find_named(c, tenant, reference)
         if found is not None and found.name == words.name and found.words == written:
@@ -55,26 +44,22 @@ def rules_for(
 def own_sentences(
     c: Connection, tenant: str, words: StereotypeWords, named: str | Sequence[str] | None
 ) -> list[StoredItem]:
-    """Read what a tenant's own corpora keep for words; `named` as for `rules_for`."""
+    """List sentences for these words from the tenant's own corpora; `named` as for `rules_for`."""
     rules, _ = rules_for(c, tenant, words, named)
-    return of_the_same_rules(c, tenant, rules.digest, "", MOST_ITEMS, own=True)
+    return sentences_of_rules(c, tenant, rules.digest, "", MOST_ITEMS, own=True)
 
 
 def lacking(
     words: StereotypeWords, own: Iterable[Sentence], others: Iterable[StoredItem], per_term: int
 ) -> Iterator[StoredItem]:
-    """Go through sentences that are kept elsewhere, and take those of terms that do not have enough.
+    """Choose stored sentences for the terms that have fewer than `per_term` sentences.
 
     Parameters
     ----------
-    words : StereotypeWords
-        What they are about.
     own : iterable of Sentence
-        Those that are there.
+        Sentences that are present.
     others : iterable of StoredItem
-        Those that could be taken.
-    per_term : int
-        How many each term is to have.
+        Candidates.
     """
     own = list(own)
     have = Counter(pair.term for each in own if not isinstance(pair := read(each, words), str))

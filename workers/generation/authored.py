@@ -21,7 +21,8 @@ from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, StoredCorpus
 from store.corpora.items import MOST_ITEMS, NewItem
 from store.corpora.materials import AUTHORED, as_item, author_of
-from store.corpora.rules import rules_for, told
+from store.corpora.rules import rules_for
+from store.corpora.specifications import dump_words
 from store.jobs import observations
 from store.jobs.jobs import Job
 
@@ -125,7 +126,7 @@ def _fits(corpus: StoredCorpus, words: StereotypeWords | None) -> bool:
     """Whether a corpus takes pictures, or sentences of these words."""
     if words is None:
         return corpus.kind == "images"
-    return corpus.rules is None or dict(corpus.rules.words) == told(words)
+    return corpus.rules is None or dict(corpus.rules.words) == dump_words(words)
 
 
 def _new_corpus(c: Any, job: Job, words: StereotypeWords | None) -> NewCorpus:

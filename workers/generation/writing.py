@@ -92,7 +92,7 @@ def task_of(database: Database, job: Job) -> Task:
         own = corpus_items.every(c, corpus.id)
         others: Sequence[StoredItem] = ()
         if asked["reuse"] and corpus.rules is not None:
-            others = corpus_items.of_the_same_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
+            others = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
     kept = [as_sentence(item) for item in own]
     taken = tuple(lacking(words, kept, others, writing.per_term))
     return Task(corpus.id, words, writing, (*kept, *map(as_sentence, taken)), taken)
