@@ -150,7 +150,7 @@ def refuse_formulas(cells: list[str] | tuple[str, ...], columns: tuple[str, ...]
     for cell, name in zip(cells, columns, strict=True):
         if is_formula(cell):
             raise Unreadable(
-                f"{shown(cell)} is a spreadsheet formula; send its value, or text that does not start with one of = + - @",
+                f"{shown(cell)} is a spreadsheet formula; send its value, or text that does not start with = + - @",
                 line=line,
                 column=name,
             )

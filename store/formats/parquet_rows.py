@@ -142,7 +142,7 @@ def _text(cell: str | date | datetime | time) -> str:
         raise ValueError("a cell contains the character NUL")
     if is_formula(text):
         raise ValueError(
-            f"{shown(text)} is a spreadsheet formula; send its value, or text that does not start with one of = + - @"
+            f"{shown(text)} is a spreadsheet formula; send its value, or text that does not start with = + - @"
         )
     return text
 
