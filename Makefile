@@ -54,7 +54,7 @@ scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two wor
 	@$(BIN)/python -m tools.scaled_demo
 
 test: $(READY_DEV) ## Run the whole test suite
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 chaos: $(READY_DEV) ## Break everything at length: 20 kills over 60 jobs, and more (about 20 minutes)
 	@$(BIN)/python -m pytest tests/chaos --chaos-scale long -s $(ARGS)

@@ -8,15 +8,17 @@ recorded replies are fed back first, and only what is missing is asked.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Self
 
 import numpy as np
 
 from assay.canonical import EvidenceTree
 from assay.errors import RecordError, RecordIncomplete
 from assay.model import AUTHORED, Ask, Finding, Kind, Observation, Probe, Reply
+from assay.references import NOTHING, CorpusItem, Found, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
 """Yields batches of probes, is sent their replies in order, returns a finding."""
@@ -28,33 +30,80 @@ REMEMBERED_ASKS = 20_000
 """Questions whose answers a session keeps to recognise a repetition (bounds its memory)."""
 
 
-class Method(Protocol):
+class Method(ABC):
     """A way to look for bias. Its fields are the request's fields and the OpenAPI schema.
 
-    Implementations are frozen dataclasses that name themselves in a ``method: Literal[...]``
-    field. They must be deterministic in (specification, seed, replies).
+    Methods are frozen dataclasses that name themselves in a ``method: Literal[...]`` field. They must be
+    deterministic in (specification, seed, replies). Two functions and five facts are needed; the rest has a default,
+    which is right for a method that holds everything it asks about.
     """
 
-    @property
-    def method(self) -> str:
-        """Name of the method, as requests have it."""
-        ...
+    method: str
+    """Name of the method, as requests have it."""
 
-    @property
-    def attribute(self) -> str:
-        """Name of the attribute it tests."""
-        ...
+    attribute: str
+    """Name of the attribute it tests."""
 
     kinds: ClassVar[frozenset[Kind]]
     """Kinds of service the method can rate."""
 
+    summary: ClassVar[str]
+    """The question it answers, in a sentence."""
+
+    paper: ClassVar[str]
+    """Where the method comes from."""
+
+    specification_kind: ClassVar[str | None] = None
+    """Kind of words it takes by the name of a specification."""
+
+    takes_trials: ClassVar[bool] = False
+    """Whether it rates choices that were made already (`assay.references.Found.trials`)."""
+
+    @abstractmethod
     def design(self, rng: np.random.Generator) -> Experiment:
         """Begin the experiment."""
-        ...
 
+    @abstractmethod
     def expected_probes(self) -> int:
-        """How many probes a clear case takes; the driver shows progress against it."""
-        ...
+        """Count the probes of a clear case; the driver shows progress against it."""
+
+    def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002
+        """Return the method as it rates a kind of service.
+
+        Raises
+        ------
+        SpecificationError
+            If it cannot rate that kind so; the field is the experiment's.
+        """
+        return self
+
+    def language_pairs(self) -> Sequence[tuple[str, str]]:
+        """List the pairs of languages that a translator is asked for."""
+        return ()
+
+    # ------------------------------------------------------------------------ what it names
+    def references(self) -> References:
+        """List what the experiment names instead of holding it."""
+        return NOTHING
+
+    def with_references(self, found: Found) -> Self:  # noqa: ARG002
+        """Return the method with what was found in the place of its names; parts not looked up stay as they are.
+
+        Raises
+        ------
+        SpecificationError
+            If it is of no use; the field is the experiment's.
+        """
+        return self
+
+    @property
+    def needs_author(self) -> bool:
+        """Whether the job must name a second service, which writes or draws."""
+        return False
+
+    def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
+        """Read from what an author was asked the items that are of use, for each entry of `References.authored`."""
+        return ()
 
 
 def generator(seed: int) -> np.random.Generator:

@@ -15,9 +15,6 @@ from workers.targets import protocols
 
 console = Console(highlight=False)
 
-METHOD_OF = {"choices": "forced-choice", "stereotype": "stereotype-score", "visual": "visual-stereotype"}
-"""By kind of words, the method they are for; others are called as their words are."""
-
 
 def show_methods() -> None:
     """Print every method with its fields and their defaults."""
@@ -47,8 +44,8 @@ def show_specifications() -> None:
     """Print every word list that is shipped, with where its words come from."""
     table = Table("specification", "for", "about", "title", "source")
     for one in specifications().values():
-        method = METHOD_OF.get(one.kind, one.kind)
-        table.add_row(one.name, method, one.words.attribute, one.title, one.citation)
+        able = [method_name(each) for each in every_method() if each.specification_kind == one.kind]
+        table.add_row(one.name, ", ".join(able), one.words.attribute, one.title, one.citation)
     console.print(table)
 
 

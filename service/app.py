@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from opentelemetry.trace import TracerProvider
 from prometheus_client import CollectorRegistry
@@ -23,6 +23,7 @@ from service.http import problem_mapping
 from service.http.middleware import Exchange
 from service.http.openapi import document
 from service.http.rate_limit import Rates
+from service.http.swr_cache import Moments
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Bell
 from service.jobs.event_stream import Feed
@@ -77,6 +78,10 @@ ROUTERS = (
     well_known_routes.router,
 )
 """One for each resource, in the order of the documentation."""
+
+API = APIRouter()
+for each in ROUTERS:
+    API.include_router(each)
 
 
 def create_app(
@@ -135,6 +140,7 @@ def create_app(
         contact={"name": "The Assay authors"},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=living,
+        routes=API.routes,  # analysed once, however many applications a process makes
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -148,8 +154,6 @@ def create_app(
         max_upload_bytes=settings.max_upload_bytes,
     )
     problem_mapping.register(app)
-    for router in ROUTERS:
-        app.include_router(router)
     document.describe(app, keys_required=settings.keys_required)
     return app
 
@@ -189,6 +193,7 @@ def _wire(
         feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget),
         statuses=statuses,
         showcase=Showcase(settings.badge_cache_s, meter.registry),
+        recent_keys=Moments(settings.status_cache_s, settings.status_cache_s),
         clock=clock,
         methodologies=methodologies or shipped(),
     )

@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 
 from assay.rating.methodology import Methodologies, shipped
 from service.http.rate_limit import Rates
+from service.http.swr_cache import Moments
 from service.jobs.dispatcher import Bell
 from service.jobs.event_stream import Feed
 from service.jobs.status import StatusCache
@@ -18,6 +19,7 @@ from service.publishing.embed_cache import Showcase
 from service.targets.target_validator import TargetDesk
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
+from store.security.keys import ApiKey
 from store.security.secrets import Vault
 
 
@@ -39,6 +41,7 @@ class Service:
     feed: Feed
     statuses: StatusCache
     showcase: Showcase
+    recent_keys: Moments[bytes, ApiKey]
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import structlog
 from opentelemetry import trace
@@ -22,7 +22,6 @@ from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import Experiment, Session, generator
 from assay.methods import AnyMethod
-from assay.methods.stereotype_score.sentence_generation import Written
 from assay.model import AUTHORED, Ask, Kind, Observation, Reason
 from assay.rating.decision import METHODOLOGY_VERSION, rate
 from assay.rating.document import rating_document
@@ -61,6 +60,9 @@ from workers.tenant_uploads import Library
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
+
+USUAL_PAIRS = (("en", "es"), ("es", "en"))
+"""Languages that a translator is tried with where no experiment names any."""
 
 
 class TargetMoved(AssayError):
@@ -141,7 +143,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     wanted = Wanted(
         lambda: method.design(generator(job.seed)),
         _first_questions(method, job.seed),
-        _pairs(dump_method(method)),
+        method.language_pairs() or USUAL_PAIRS,
         max(job.expected, method.expected_probes()),
     )
     session, adapter = await _ask(workplace, claim, wanted)
@@ -172,8 +174,7 @@ async def _write(workplace: Workplace, claim: Claim) -> None:
     task = await asyncio.to_thread(writing.task_of, workplace.database, job)
     first = task.first_questions(job.seed)
     session, _ = await _ask(workplace, claim, Wanted(lambda: task.experiment(job.seed), first, (), job.expected))
-    written = cast("Written", session.finding)
-    await asyncio.to_thread(writing.finish, workplace.database, claim, task, written)
+    await asyncio.to_thread(writing.finish, workplace.database, claim, task, session.finding)
 
 
 @dataclass(frozen=True)
@@ -281,7 +282,7 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
             traffic,
         )
         asked = [SKETCH] if target.protocol == OpenAIImages.protocol else []
-        capability = await _examine(connect(target, egress), target, lane, _pairs({}), asked)
+        capability = await _examine(connect(target, egress), target, lane, USUAL_PAIRS, asked)
     with workplace.database.write() as connection:
         jobs.finish_probe(connection, claim, capability.as_json())
 
@@ -411,14 +412,6 @@ def describe(target: Mapping[str, Any]) -> dict[str, Any]:
     return {**descriptor, "digest": target_digest(descriptor)}
 
 
-def _pairs(experiment: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """List the language pairs an experiment will ask for."""
-    languages = experiment.get("languages") or ("es",)
-    there = [("en", language) for language in languages]
-    back = [(language, "en") for language in languages] if experiment.get("method") != "one-hop" else []
-    return there + back
-
-
 def _first_questions(method: AnyMethod, seed: int) -> list[Ask]:
     """List what an experiment asks first, also where the job has its answers already."""
     return [probe.ask for probe in next(method.design(generator(seed)), ())]
@@ -454,7 +447,7 @@ class StoreLedger:
 def _finish(workplace: Workplace, claim: Claim, method: AnyMethod, document: dict[str, Any]) -> None:
     """Store the rating, what was written for it, the job's end and its notices together, or none of them."""
     job = claim.job
-    made = authored.collect(workplace.database, job, method)
+    made = () if job.author is None else authored.collect(workplace.database, job, method)
     rating = NewRating(
         tenant=job.tenant,
         target_id=job.target_id,
@@ -471,4 +464,5 @@ def _finish(workplace: Workplace, claim: Claim, method: AnyMethod, document: dic
     )
     with workplace.database.write() as connection:
         jobs.finish(connection, claim, rating, ("job.succeeded",))
-        authored.keep(connection, job, made)
+        if made:
+            authored.keep(connection, job, made)

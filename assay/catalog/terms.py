@@ -13,6 +13,8 @@ GAP = r"[\s\-\u2010\u2011]+"
 
 _GAPS = re.compile(GAP)
 
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
+
 MARKED = ((0x0300, 0x20000), (0xE0100, 0xE01F0))
 """Where Unicode keeps its combining marks: everywhere but among the ideographs and in private use."""
 
@@ -29,6 +31,12 @@ def folded(term: str) -> str:
         return key.lower()
     # folding the case can take a composed letter apart
     return normalize("NFC", normalize("NFC", key).casefold())
+
+
+def normalised(text: str) -> str:
+    """Write a sentence as it is compared with others: one kind of letters, quotes and blanks, and no capitals."""
+    plain = normalize("NFKC", text.translate(_QUOTES))
+    return " ".join(plain.casefold().split())
 
 
 def any_of(terms: Iterable[str], flags: int = 0) -> re.Pattern[str]:

@@ -13,6 +13,7 @@ from typing import cast
 
 from assay.catalog.shipped import specifications
 from assay.errors import SpecificationError, UnknownName
+from assay.experiment import Method
 from assay.methods.alternation.method import Alternation
 from assay.methods.association.method import Association
 from assay.methods.forced_choice.method import ForcedChoice
@@ -87,6 +88,8 @@ def every_method() -> tuple[type[AnyMethod], ...]:
                 f"{entry.value} in the entry-point group {GROUP} is {offered!r}; a method is a frozen dataclass "
                 f"that also has {', '.join(missing)} (assay.experiment.Method)"
             )
+        if not issubclass(offered, Method):
+            raise TypeError(f"{entry.value} in the entry-point group {GROUP} does not inherit assay.experiment.Method")
         known.setdefault(method_name(offered), cast("type[AnyMethod]", offered))
     return tuple(known.values())
 
@@ -126,8 +129,7 @@ def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
     SpecificationError
         If it cannot rate that kind so, or its words or pictures are not there; the field is the experiment's.
     """
-    words = getattr(method, "words", ())
-    if words is None:  # nobody has filled in the caller's own
-        named = str(getattr(method, "specification", ""))
-        raise UnknownName("specification", named, tuple(specifications()), "specification")
-    return method.for_kind(kind) if isinstance(method, Alternation | ForcedChoice | VisualStereotype) else method
+    words = method.references().words
+    if words is not None:  # nobody has filled in the caller's own
+        raise UnknownName("specification", ", ".join(words.names), tuple(specifications()), "specification")
+    return method.for_kind(kind)

@@ -26,12 +26,11 @@ def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: 
     SpecificationError
         Naming the field.
     """
-    needed = bool(getattr(method, "needs_author", False))
-    if needed and author is None:
+    if method.needs_author and author is None:
         raise SpecificationError("the experiment has its material made; describe the service in [author]", "author")
     if author is None:
         return
-    if not needed:
+    if not method.needs_author:
         raise SpecificationError("this experiment has nothing made; leave [author] out", "author")
     described = _described(author)
     if described["kind"] != Kind.LANGUAGE_MODEL:

@@ -12,7 +12,7 @@ from typing import Any
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError, UnknownName
-from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.shared.sentences import Sentence
 from service.corpora.schemas import CorpusRequest, ItemChange, PictureItem, SentenceItem
 from service.dependencies import Service
 from service.http.json import pointer_to

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.methods.stereotype_score.sentence_generation import Family
+from assay.methods.shared.sentence_generation import Family
 from service.corpora.schemas import Reference
 from service.http.openapi.common_schemas import MAX_SEED, Asked
 from service.jobs.schemas import MAX_CALLS, AnyTarget

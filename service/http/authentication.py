@@ -8,6 +8,8 @@ checked, so that a wrong one never passes unnoticed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -53,8 +55,8 @@ ANYONE = Caller(DEFAULT_TENANT, frozenset(keys.SCOPES))
 NOBODY_KNOWN = Caller(NOBODY, frozenset())
 
 
-async def identify(request: Request) -> Caller:
-    """Find out who is asking, once for each request.
+async def identify(request: Request, *, cached: bool = False) -> Caller:
+    """Return the caller, found once for each request; `cached`: by a key that may have been read a moment ago.
 
     Raises
     ------
@@ -63,25 +65,26 @@ async def identify(request: Request) -> Caller:
     """
     caller: Caller | None = request.scope.get("assay.caller")
     if caller is None:
-        caller = request.scope["assay.caller"] = await _identify(request)
+        caller = request.scope["assay.caller"] = await _identify(request, cached=cached)
     return caller
 
 
-async def _identify(request: Request) -> Caller:
+async def _identify(request: Request, *, cached: bool) -> Caller:
     here, sent = service_of(request), request.headers.get("authorization")
     if sent is None:
         return NOBODY_KNOWN if here.settings.keys_required else ANYONE
-    credentials, key = await _bearer(request), None
-    if credentials is not None and credentials.credentials.isascii():
-        key = await verify(here, credentials.credentials)
-    if key is None:
-        raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
+    credentials = await _bearer(request)
+    plain = "" if credentials is None else credentials.credentials
+    read = partial(_verified, here, plain)
+    key = await (here.recent_keys.get(sha256(plain.encode()).digest(), read) if cached else read())
     return Caller(key.tenant, frozenset(key.scopes), key.id)
 
 
-async def verify(here: Service, plain: str) -> keys.ApiKey | None:
-    """Look a key up by its digest."""
-    return await here.database.read(keys.verify, plain)
+async def _verified(here: Service, plain: str) -> keys.ApiKey:
+    key = await here.database.read(keys.verify, plain) if plain.isascii() else None
+    if key is None:
+        raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')
+    return key
 
 
 class Needs(SecurityBase):
@@ -90,8 +93,8 @@ class Needs(SecurityBase):
     It is a security scheme itself: a dependency upon a scheme would be resolved as two (a twentieth of a POST).
     """
 
-    def __init__(self, scope: str) -> None:
-        self.model, self.scheme_name, self._scope = _bearer.model, _bearer.scheme_name, scope
+    def __init__(self, scope: str, *, cached: bool = False) -> None:
+        self.model, self.scheme_name, self._scope, self._cached = _bearer.model, _bearer.scheme_name, scope, cached
 
     async def __call__(self, request: Request) -> Caller:
         """Give who is asking.
@@ -101,7 +104,7 @@ class Needs(SecurityBase):
         Problem
             ``key-missing``, ``key-invalid`` or ``scope-missing``.
         """
-        caller = await identify(request)
+        caller = await identify(request, cached=self._cached)
         if caller.tenant == NOBODY:
             raise _unauthorized("key-missing", 'Bearer realm="assay"')
         if not caller.may(self._scope):
@@ -129,6 +132,7 @@ class ReaderOrNobody(SecurityBase):
 
 Writer = Annotated[Caller, Depends(Needs("jobs:write"))]
 Reader = Annotated[Caller, Depends(Needs("ratings:read"))]
+Poller = Annotated[Caller, Depends(Needs("ratings:read", cached=True))]
 TargetWriter = Annotated[Caller, Depends(Needs("targets:write"))]
 WebhookWriter = Annotated[Caller, Depends(Needs("webhooks:write"))]
 Admin = Annotated[Caller, Depends(Needs("admin"))]

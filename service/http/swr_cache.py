@@ -1,4 +1,4 @@
-"""Values that may be a moment old: read once for all who ask meanwhile, kept briefly, and bounded in number."""
+"""Single-flight cache: values are read once for all concurrent callers, kept briefly, and bounded in number."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ MOST_KEPT = 2048
 
 @dataclass(eq=False)
 class _Kept(Generic[V]):
-    """A value with the way to read it again; `read_at` is when its last reading began."""
+    """A value, when its last reading began, and the reading under way."""
 
-    read: Callable[[], Awaitable[V]]
     read_at: float = float("-inf")
     last: V | None = None
     reading: asyncio.Future[V] | None = None
@@ -48,7 +47,7 @@ class Moments(Generic[K, V]):
         self,
         keep_s: float,
         stale_s: float,
-        count: Callable[[str], None],
+        count: Callable[[str], None] = lambda _: None,
         *,
         most: int = MOST_KEPT,
         clock: Callable[[], float] = time.monotonic,
@@ -58,47 +57,37 @@ class Moments(Generic[K, V]):
         self._kept: OrderedDict[K, _Kept[V]] = OrderedDict()
 
     async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
-        """Give a value, read anew if there is none that is young enough.
+        """Return a value, read anew if there is none that is young enough.
 
-        An error is given to everyone who waited for the same reading, and not kept.
+        An error is raised for everyone who waited for the same reading, and not kept.
         """
-        if (value := self.at_hand(key)) is not None:
-            return value
+        kept = self._kept.get(key)
+        if kept is not None and kept.last is not None and (age_s := self._clock() - kept.read_at) <= self._stale_s:
+            if age_s > self._keep_s:
+                self._reading(key, kept, read)
+            self._kept.move_to_end(key)
+            self._count("hit")
+            return kept.last
         self._count("miss")
         if self._keep_s <= 0:
             self._count("read")
             return await read()
-        kept = self._kept.get(key)
         if kept is None:
-            kept = self._keep(key, read)
+            kept = self._kept[key] = _Kept()
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
         # whoever began the reading may go away; those who wait for it must not suffer
-        return await asyncio.shield(self._reading(key, kept))
+        return await asyncio.shield(self._reading(key, kept, read))
 
-    def at_hand(self, key: K) -> V | None:
-        """Give a value that is young enough; one that is not quite young is read again meanwhile."""
-        kept = self._kept.get(key)
-        if kept is None or kept.last is None:
-            return None
-        age_s = self._clock() - kept.read_at
-        if age_s > self._stale_s:
-            return None
-        if age_s > self._keep_s:
-            self._reading(key, kept)
-        self._kept.move_to_end(key)
-        self._count("hit")
-        return kept.last
+    def clear(self) -> None:
+        """Forget every value, also those of readings under way."""
+        self._kept.clear()
 
-    def _keep(self, key: K, read: Callable[[], Awaitable[V]]) -> _Kept[V]:
-        kept = self._kept[key] = _Kept(read)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return kept
-
-    def _reading(self, key: K, kept: _Kept[V]) -> asyncio.Future[V]:
+    def _reading(self, key: K, kept: _Kept[V], read: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
         if kept.reading is None:
             began = self._clock()
             self._count("read")
-            kept.reading = asyncio.ensure_future(kept.read())
+            kept.reading = asyncio.ensure_future(read())
 
             def put(done: asyncio.Future[V]) -> None:
                 kept.reading = None

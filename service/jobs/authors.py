@@ -6,7 +6,6 @@ at most one secret of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from assay.errors import SpecificationError
@@ -19,31 +18,13 @@ from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.target_resolution import OrderedTarget, check_target, of_saved
 from store.targets import targets
 
-ONLY_AUTHORS = frozenset({"openai-images"})
-"""Protocols of services that can be authors and nothing else (`workers.targets`, which are not known here)."""
 
-
-def check_rated(target: Mapping[str, Any]) -> None:
-    """Refuse to rate a service that can only be an author.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``"protocol"``.
-    """
-    if target["protocol"] in ONLY_AUTHORS:
-        why = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
-        raise SpecificationError(why, "protocol")
-
-
-async def resolve_author(
-    here: Service, caller: Caller, asked: TargetDescription | TargetReference | None
-) -> dict[str, Any] | None:
+async def resolve_author(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> dict[str, Any]:
     """Look a saved author up, or take the description in the request; check that it can be reached.
 
     Returns
     -------
-    dict or None
+    dict
         Its descriptor as a job carries it, with the ``id`` of its saved target if it is one.
 
     Raises
@@ -51,8 +32,6 @@ async def resolve_author(
     SpecificationError
         Pointing into ``author``.
     """
-    if asked is None:
-        return None
     with located("author"):
         ordered = await _ordered(here, caller, asked)
         if ordered.descriptor["kind"] != Kind.LANGUAGE_MODEL:
@@ -64,19 +43,18 @@ async def resolve_author(
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
-    """Refuse an experiment that lacks its author, and an author that no experiment asks.
+    """Refuse an experiment that lacks its author, and an author that the experiment does not ask.
 
     Raises
     ------
     SpecificationError
         With the field ``"author"``.
     """
-    needed = bool(getattr(method, "needs_author", False))
-    if needed and author is None:
+    if author is None:
         raise SpecificationError(
             "the experiment has its material made; name the service that makes it, or give the material", "author"
         )
-    if author is not None and not needed:
+    if not method.needs_author:
         raise SpecificationError("this experiment has nothing made; leave the author out", "author")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from assay.errors import OutOfBounds
 from assay.methods import check_kind, fit_to
 from assay.model import Kind
+from assay.references import NOTHING
 from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.cached_response import Answer
@@ -16,11 +17,12 @@ from service.http.idempotency import Repeatable, once
 from service.http.problem_mapping import located
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.authors import check_author, check_rated, resolve_author
+from service.jobs.authors import check_author, resolve_author
 from service.jobs.cool_down import refuse_while_cooling
 from service.jobs.input_resolution import fill_in, with_kept
 from service.jobs.schemas import TEN_YEARS_S, RatingRequest
-from service.targets.target_resolution import OrderedTarget
+from service.targets.target_resolution import OrderedTarget, check_rated
+from service.uploads.intake import UPLOADED
 from store.core.ids import new_id
 from store.jobs import idempotency, jobs
 from store.jobs.jobs import Job, NewJob
@@ -175,24 +177,27 @@ async def rating_order(
     Problem, OutOfBounds
         If the method cannot rate that kind of target, or the deadline is longer than is allowed here.
     """
-    kind = Kind(target.descriptor["kind"])
+    kind, method = Kind(target.descriptor["kind"]), request.experiment
     longest_s = here.settings.longest_deadline_s
     if request.deadline_s > longest_s:
         raise OutOfBounds(f"deadline_s is {request.deadline_s}; this service allows at most {longest_s}", "deadline_s")
     with located("target"):
-        check_kind(request.experiment, kind)
+        check_kind(method, kind)
         check_rated(target.descriptor)
-    author = await resolve_author(here, caller, request.author)
-    method = await fill_in(here, caller.tenant, request.experiment, target.descriptor, request.seed)
+    author = None if request.author is None else await resolve_author(here, caller, request.author)
+    if method.references() != NOTHING or target.descriptor["protocol"] == UPLOADED:
+        method = await fill_in(here, caller.tenant, method, target.descriptor, request.seed)
     with located("experiment"):
         method = fit_to(method, kind)
-    with located():
-        check_author(method, author)
+    if author is not None or method.needs_author:
+        with located():
+            check_author(method, author)
     if request.callback_url is not None:
         here.desk.check_callback(request.callback_url)
     # the same request has the same digest whether or not what it would have made is kept by now
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
-    method = method if standing else await with_kept(here, caller.tenant, method)
+    if author is not None and not standing:
+        method = await with_kept(here, caller.tenant, method)
     new = new_job(
         here,
         caller,

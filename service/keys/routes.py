@@ -47,6 +47,7 @@ async def revoke_key(key_id: str, here: Here, caller: Admin) -> Response:
     """Revoke a key, at once and for good."""
     if not await here.database.write(keys.revoke, key_id, caller.tenant):
         raise not_found("key", key_id)
+    here.recent_keys.clear()
     return Response(status_code=204)
 
 

@@ -17,13 +17,19 @@ from service.http.pagination import Page, PageQuery, link_next
 from service.http.prefer import Wait
 from service.http.problem_mapping import located
 from service.http.problems import not_found
-from service.jobs.input_resolution import check_uploaded
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
 from service.jobs.submission import probe_order
 from service.targets.chains import with_links
 from service.targets.schemas import TargetDescription, TargetList, TargetView
-from service.targets.target_resolution import OrderedTarget, check_target, of_saved, open_secret, with_described_links
+from service.targets.target_resolution import (
+    OrderedTarget,
+    check_target,
+    check_uploaded,
+    of_saved,
+    open_secret,
+    with_described_links,
+)
 from store.core.ids import new_id
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget

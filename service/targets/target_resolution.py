@@ -7,14 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.errors import SpecificationError
+from assay.model import Kind
 from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.problem_mapping import located
-from service.jobs.input_resolution import check_uploaded
 from service.targets.chains import with_links
 from service.targets.schemas import TargetDescription, TargetReference
+from service.uploads.intake import check_embedding
 from store.targets import targets
 from store.targets.targets import StoredTarget
+
+ONLY_AUTHORS = frozenset({"openai-images"})
+"""Protocols of services that can be authors and nothing else (`workers.targets`, which are not known here)."""
 
 
 @dataclass(frozen=True)
@@ -100,3 +104,28 @@ def check_target(here: Service, target: OrderedTarget) -> None:
         With the field to mend, relative to the target.
     """
     here.desk.check({**target.descriptor, "secret": target.secret})
+
+
+async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
+    """Refuse a target whose vectors are an upload that is not there.
+
+    Raises
+    ------
+    SpecificationError
+        With the field ``"settings.upload"``.
+    """
+    if target["kind"] == Kind.EMBEDDER:
+        await check_embedding(here, tenant, target)
+
+
+def check_rated(target: Mapping[str, Any]) -> None:
+    """Refuse to rate a service that can only be an author.
+
+    Raises
+    ------
+    SpecificationError
+        With the field ``"protocol"``.
+    """
+    if target["protocol"] in ONLY_AUTHORS:
+        why = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
+        raise SpecificationError(why, "protocol")

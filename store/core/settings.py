@@ -58,24 +58,18 @@ class Settings(BaseSettings):
     max_active_jobs: int = Field(500, gt=0, description="Maximum queued and running jobs per tenant")
     longest_deadline_s: int = Field(86_400, gt=0, description="Maximum deadline of a job")
     rating_valid_days: int = Field(90, gt=0, description="Days after which a rating expires")
-    expiring_days: float = Field(
-        7, gt=0, description="Days before its expiry at which a rating is announced as expiring"
-    )
+    expiring_days: float = Field(7, gt=0, description="Days before expiry at which a rating is announced")
     cooldown_s: float = Field(0, ge=0, description="Cool-down of a target after a job; 0: none")
     shortest_schedule_s: int = Field(3600, ge=1, description="Minimum time between two runs of a schedule")
 
     # Calls to targets
-    egress_allow: str = Field(
-        "", description="Comma-separated CIDRs that may be called in addition to public addresses"
-    )
+    egress_allow: str = Field("", description="Comma-separated CIDRs allowed besides public addresses")
     allow_scraping: bool = Field(
         False, description="Whether targets may use deep-translator, whose requests bypass the egress guard"
     )
     response_cap_bytes: int = Field(1 << 20, gt=0, description="Maximum size of a target's response")
     call_attempts: int = Field(6, ge=1, le=10, description="Calls for one probe before it counts as failed")
-    backoff_s: float = Field(
-        0.5, gt=0, description="Maximum of the first random pause between attempts; doubles each time"
-    )
+    backoff_s: float = Field(0.5, gt=0, description="Maximum of the first pause between attempts; doubles each time")
     backoff_cap_s: float = Field(60, gt=0, description="Maximum pause between attempts, even if a target asks for more")
     breaker_failures: int = Field(20, gt=0, description="Consecutive failures after which a job waits for its target")
     breaker_window: int = Field(50, gt=0, description="Number of latest calls; if more than half failed, the job waits")
@@ -86,34 +80,26 @@ class Settings(BaseSettings):
 
     # The job engine
     worker_concurrency: int = Field(4, gt=0, description="Jobs that a worker runs concurrently")
-    lease_s: float = Field(
-        30, gt=0, description="Seconds without a heartbeat after which another worker can claim the job"
-    )
-    heartbeat_s: float = Field(
-        3, gt=0, description="Seconds between heartbeats, which extend the lease and check for cancellation"
-    )
+    lease_s: float = Field(30, gt=0, description="Seconds without heartbeat after which a job can be claimed")
+    heartbeat_s: float = Field(3, gt=0, description="Seconds between heartbeats, which also check for cancellation")
     reconcile_s: float = Field(5, gt=0, description="Seconds between polls for due jobs")
-    redispatch_s: float = Field(
-        15, gt=0, description="Seconds after which a job that no worker claimed is dispatched again"
-    )
+    redispatch_s: float = Field(15, gt=0, description="Seconds after which an unclaimed job is dispatched again")
     watchdog_s: float = Field(
         15,
         gt=0,
-        description="Seconds without messages while jobs are due; after two of them an idle worker exits with 75",
+        description="Age of an unclaimed job at which an idle worker counts a missed message; two: exit 75",
     )
     attempt_cap: int = Field(5, gt=0, description="Consecutive attempts without a new observation before a job fails")
     ledger_replies: int = Field(20, gt=0, description="Number of replies per commit")
     ledger_s: float = Field(1.0, gt=0, description="Maximum seconds before a reply is committed")
 
     # The database connections of each process
-    pool_size: int = Field(10, gt=0, description="Connections kept open")
-    pool_overflow: int = Field(10, ge=0, description="Additional connections under load")
+    pool_size: int = Field(20, gt=0, description="Connections kept open")
+    pool_overflow: int = Field(0, ge=0, description="Additional connections under load")
     pool_timeout_s: float = Field(2, gt=0, description="Seconds that a request waits for a connection before HTTP 503")
 
     # Logs, metrics and traces
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Minimum severity of logged events"
-    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Minimum severity of logs")
     metrics_host: str = Field("127.0.0.1", description="Address of a worker's metrics")
     metrics_port: int | None = Field(None, ge=0, le=65535, description="Port of a worker's metrics; unset: none")
     otel_endpoint: str | None = Field(

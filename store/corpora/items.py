@@ -7,13 +7,13 @@ corpus (`store.corpora.corpora.lock`), so that numbers have no gaps and the limi
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, insert, select, update
 
+from assay.catalog.terms import normalised
 from store.core.clock import iso, now_ms, read_clock
 from store.core.corpora_schema import corpora as corpora_table
 from store.core.corpora_schema import corpus_items
@@ -31,8 +31,6 @@ ITEMS_A_QUERY = 500
 
 PREFIX = "itm"
 """Prefix of the ids of items."""
-
-_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
 
 
 @dataclass(frozen=True)
@@ -105,12 +103,6 @@ class AddedItems:
     corpus: corpora.StoredCorpus
     items: tuple[StoredItem, ...]
     added: frozenset[str]
-
-
-def normalised(text: str) -> str:
-    """Normalise a sentence for comparison: Unicode NFKC, plain quotes, single spaces, no upper case."""
-    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES))
-    return " ".join(plain.casefold().split())
 
 
 def text_digest(text: str) -> str:
@@ -199,15 +191,15 @@ def sentences_of_rules(
     return [_item(row) for row in c.execute(query).mappings()]
 
 
-def drawn_for(c: Connection, tenant: str, terms: Collection[str], most: int) -> list[StoredItem]:
-    """List generated pictures of some terms in the tenant's own corpora, oldest first."""
+def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], most: int) -> list[StoredItem]:
+    """List items that authors generated for some terms, in the tenant's own corpora of a kind, oldest first."""
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
     query = query.where(
         corpora_table.c.tenant == tenant,
-        corpora_table.c.kind == "images",
+        corpora_table.c.kind == kind,
         corpora_table.c.removed_at.is_(None),
         corpus_items.c.removed_at.is_(None),
-        corpus_items.c.term.in_(terms),
+        (corpus_items.c.term if kind == "images" else corpus_items.c.attribute_term).in_(terms),
         corpus_items.c.source == "written",
     )
     query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(most)

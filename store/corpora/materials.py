@@ -7,23 +7,23 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.catalog.stereotypes import StereotypeWords
-from assay.methods.stereotype_score.inputs import Sentence, read
-from assay.methods.visual_stereotype.inputs import Picture
+from assay.methods.shared.sentences import Sentence, item_of
+from assay.references import CorpusItem
 from store.corpora.items import NewItem, StoredItem
 
-AUTHORED, DRAWN = "written", "drawn"
-"""Source of generated material: in corpora, and of pictures in methods."""
+FIELDS = ("text", "group_term", "attribute_term", "counterpart", "image", "term", "source")
+"""Fields that an item has both in a corpus and in a method."""
 
 
-def as_sentence(item: StoredItem) -> Sentence:
-    """Convert an item to a method's sentence; the method finds the terms."""
-    return Sentence(item.text or "", source=item.source, id=item.id)
+def corpus_item(item: StoredItem) -> CorpusItem:
+    """Convert a stored item to the item that methods use."""
+    fields = {name: getattr(item, name) for name in FIELDS}
+    return CorpusItem(**fields, id=item.id, prompt=item.provenance.get("prompt"))
 
 
-def as_picture(item: StoredItem) -> Picture:
-    """Convert an item to a method's picture."""
-    source = DRAWN if item.source == AUTHORED else item.source
-    return Picture(item.image or "", item.term or "?", source, item.id)
+def new_item(generated: CorpusItem, provenance: Mapping[str, Any]) -> NewItem:
+    """Convert a generated item to a new item of a corpus."""
+    return NewItem(**{name: getattr(generated, name) for name in FIELDS}, provenance=provenance)
 
 
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str, Any]) -> NewItem | str:
@@ -32,15 +32,10 @@ def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str,
     Returns
     -------
     NewItem or str
-        The reason (`assay.methods.stereotype_score.inputs.check`) if the sentence breaks the rules.
+        The reason (`assay.methods.shared.sentences.check`) if the sentence breaks the rules.
     """
-    pair = read(sentence, words)
-    if isinstance(pair, str):
-        return pair
-    first = pair.written == "first"
-    text, counterpart = (pair.first, pair.second) if first else (pair.second, pair.first)
-    group_term = words.pairs[pair.groups][0 if first else 1]
-    return NewItem(text, group_term, pair.term, counterpart, source=sentence.source, provenance=provenance)
+    made = item_of(sentence, words)
+    return made if isinstance(made, str) else new_item(made, provenance)
 
 
 def author_of(described: Mapping[str, Any]) -> dict[str, Any]:

@@ -284,9 +284,11 @@ def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) ->
     return {"id": author["id"], **describe_now(c, tenant, author["id"], author)}
 
 
-def _with_kept(c: Connection, tenant: str, experiment: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_kept(
+    c: Connection, tenant: str, experiment: Mapping[str, Any], author: Mapping[str, Any] | None
+) -> Mapping[str, Any]:
     """Add the material that an author generated in earlier runs."""
-    if not (experiment.get("writing") or experiment.get("drawing")):
+    if author is None:
         return experiment
     return dump_method(with_kept(c, tenant, parse_method(experiment)))
 
@@ -300,7 +302,7 @@ def _job(
     author: dict[str, Any] | None,
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
-    fields["experiment"] = _with_kept(c, schedule.tenant, template["experiment"])
+    fields["experiment"] = _with_kept(c, schedule.tenant, template["experiment"], author)
     return NewJob(
         tenant=schedule.tenant,
         kind="rating",

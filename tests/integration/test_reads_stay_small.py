@@ -26,7 +26,7 @@ FROM generate_series(1, {ENDED}) AS n
 def database(postgres_server):
     """A database in which many jobs have ended and a few are due."""
     name = "many_ended"
-    postgres_server.execute(f"CREATE DATABASE {name} TEMPLATE template")
+    postgres_server.execute(f"CREATE DATABASE {name} TEMPLATE template STRATEGY FILE_COPY")
     with closing(Database(postgres_server.url(name))) as database:
         with database.write() as c:
             c.execute(text(MANY_ENDED))

@@ -20,7 +20,7 @@ from assay.catalog.shipped import specifications
 from assay.catalog.stereotypes import StereotypeWords
 from assay.experiment import run
 from assay.methods import StereotypeScore
-from assay.methods.stereotype_score.inputs import Sentence, sort
+from assay.methods.shared.sentences import Sentence, sort
 from assay.model import Reply
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -12,18 +12,17 @@ from typing import Any, cast
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import AssayError
 from assay.experiment import Experiment, generator
-from assay.methods.stereotype_score.inputs import Sentence
-from assay.methods.stereotype_score.sentence_generation import Writing, Written, write_sentences
-from assay.model import Ask, Write
+from assay.methods.shared.sentence_generation import Writing, Written, reusable, write_sentences, written_items
+from assay.methods.shared.sentences import Sentence, sentence_of
+from assay.model import Ask
 from store.core.database import Database
 from store.corpora import corpora, specifications
 from store.corpora import items as corpus_items
 from store.corpora.items import MOST_ITEMS, NewItem, StoredItem
-from store.corpora.materials import as_item, as_sentence, author_of
-from store.corpora.rules import lacking
+from store.corpora.materials import as_item, author_of, corpus_item
 from store.jobs import runs
 from store.jobs.jobs import Claim, Job, hold
-from workers.generation.authored import authored, room_of, sentence_items, usable_items
+from workers.generation.authored import authored, new_items, room_of
 
 
 class CorpusGone(AssayError):
@@ -93,17 +92,21 @@ def task_of(database: Database, job: Job) -> Task:
         others: Sequence[StoredItem] = ()
         if asked["reuse"] and corpus.rules is not None:
             others = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
-    kept = [as_sentence(item) for item in own]
-    taken = tuple(lacking(words, kept, others, writing.per_term))
-    return Task(corpus.id, words, writing, (*kept, *map(as_sentence, taken)), taken)
+    kept = list(map(_sentence, own))
+    by_id = {item.id: item for item in others}
+    reused = list(reusable(words, kept, map(_sentence, others), writing.per_term))
+    return Task(corpus.id, words, writing, (*kept, *reused), tuple(by_id[one.id] for one in reused))
 
 
-def finish(database: Database, claim: Claim, task: Task, written: Written) -> None:
-    """Put the sentences into their corpus and end the job, in one transaction or not at all."""
-    job = claim.job
+def finish(database: Database, claim: Claim, task: Task, ended: Any) -> None:
+    """Put the sentences into their corpus and end the job, in one transaction or not at all.
+
+    `ended` is what the experiment of `task` returned.
+    """
+    job, written = claim.job, cast("Written", ended)
     new = list(_taken_over(task.taken, task.words))
-    prompts = {each.probe.unit: each.probe.ask.prompt for each in authored(database, job, Write)}
-    new += sentence_items(written.sentences, task.words, prompts, author_of(job.target), job.id)
+    by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
+    new += new_items([by_unit[one.id] for one in written.sentences], author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
         corpora.lock(c, task.corpus_id, job.tenant)  # so that nobody fills it after its room is counted
@@ -127,7 +130,7 @@ def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
     """Collect from the ledger of a job of kind ``writing`` the sentences that are of use, wherever it was stopped."""
     words = specifications.read_words("stereotype", (job.experiment or {})["words"])
     assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
-    return usable_items(list(authored(database, job, Write)), words, author_of(job.target), job.id)
+    return new_items(written_items(authored(database, job), words), author_of(job.target), job.id)
 
 
 def keep_ordered(c: Any, job: Job, items: Sequence[NewItem]) -> None:
@@ -151,6 +154,10 @@ def _taken_over(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator
     """Copy sentences of other corpora, each with where it came from."""
     for item in items:
         how = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
-        made = as_item(as_sentence(item), words, how)
+        made = as_item(_sentence(item), words, how)
         if isinstance(made, NewItem):
             yield made
+
+
+def _sentence(item: StoredItem) -> Sentence:
+    return sentence_of(corpus_item(item))

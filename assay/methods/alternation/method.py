@@ -19,20 +19,21 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
 from assay.bounds import check_bounds
 from assay.errors import SpecificationError
-from assay.experiment import Experiment
+from assay.experiment import Experiment, Method
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.shared.answers import Answers
 from assay.methods.shared.look_sizes import EARLY, look_sizes
 from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
 from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply
 from assay.rating.component import Tolerance
+from assay.references import NOTHING, Found, NamedRows, References
 
 BATCH = 500
 """Questions asked at once."""
 
 
 @dataclass(frozen=True)
-class Alternation:
+class Alternation(Method):
     """Ask a classifier or a regressor about the same profile with each value of an attribute.
 
     Parameters
@@ -112,6 +113,19 @@ class Alternation:
         if self.answers not in {None, due}:
             raise SpecificationError(f"a {kind} answers with {due}, not with {self.answers}", "answers")
         return replace(self, answers=due)
+
+    def references(self) -> References:
+        """Name the rows of an upload."""
+        records = self.records
+        if records is None or records.upload is None:
+            return NOTHING
+        return References(rows=NamedRows(records.upload, records.column, records.values, records.most, "records"))
+
+    def with_references(self, found: Found) -> Alternation:
+        """Put the rows in."""
+        if self.records is None or not found.rows:
+            return self
+        return replace(self, records=self.records.with_rows(found.rows))
 
     def expected_probes(self) -> int:
         """Count the questions of a case that is clear at the first look."""

@@ -9,7 +9,7 @@ list, for each group and for each word, where one number (MAC, WEAT) has none (M
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,11 +21,12 @@ from assay.bounds import check_bounds
 from assay.catalog.choices import AssociationWords
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.errors import EvidenceError, SpecificationError, TooFewObservations, UnknownName
-from assay.experiment import Experiment
+from assay.experiment import Experiment, Method
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
 from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
+from assay.references import NOTHING, Found, NamedWords, References
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines
@@ -40,7 +41,7 @@ MASS = 0.89
 
 
 @dataclass(frozen=True)
-class Association:
+class Association(Method):
     """Measure how near protected words are to stereotypes of their own and of other groups.
 
     Parameters
@@ -82,6 +83,7 @@ class Association:
     paper: ClassVar[str] = (
         "Dobrzeniecka & Urbaniak, A Bayesian approach to uncertainty in word embedding bias estimation"
     )
+    specification_kind: ClassVar[str] = AssociationWords.kind
 
     def __post_init__(self) -> None:
         """Look the words up and refuse what cannot be carried out."""
@@ -98,6 +100,18 @@ class Association:
             )
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "attribute", words.attribute)
+
+    def references(self) -> References:
+        """Name a specification that is not shipped."""
+        if self.words is not None:
+            return NOTHING
+        return References(words=NamedWords((str(self.specification),), self.specification_kind))
+
+    def with_references(self, found: Found) -> Association:
+        """Put the words in."""
+        if not found.words:
+            return self
+        return replace(self, words=found.words[0].words, specification=found.words[0].reference)
 
     @property
     def _words(self) -> AssociationWords:

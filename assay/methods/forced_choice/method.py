@@ -19,17 +19,18 @@ from assay.bounds import check_bounds
 from assay.catalog.choices import ChoiceWords
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.errors import SpecificationError, UnknownName
-from assay.experiment import Experiment
+from assay.experiment import Experiment, Method
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
 from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
 from assay.methods.shared.coverage import Vectors, ask_vectors
 from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Component, Finding, Kind, Probe, Reply
 from assay.rating.component import Counts, Tolerance
+from assay.references import NOTHING, Found, NamedWords, References
 
 
 @dataclass(frozen=True)
-class ForcedChoice:
+class ForcedChoice(Method):
     """Ask which of two cues each concept belongs to.
 
     Parameters
@@ -83,6 +84,8 @@ class ForcedChoice:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
     summary: ClassVar[str] = "Which of two cues does a space of words, or an observer, take each concept to belong to?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
+    specification_kind: ClassVar[str] = ChoiceWords.kind
+    takes_trials: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Look the words up and refuse what cannot be carried out."""
@@ -124,6 +127,21 @@ class ForcedChoice:
                 second_label=asked.second_label or words.second,
             ),
         )
+
+    def references(self) -> References:
+        """Name a specification that is not shipped."""
+        if self.words is not None:
+            return NOTHING
+        return References(words=NamedWords((str(self.specification),), self.specification_kind))
+
+    def with_references(self, found: Found) -> ForcedChoice:
+        """Put words in, and choices that were made already."""
+        method = self
+        if found.words:
+            method = replace(method, words=found.words[0].words, specification=found.words[0].reference)
+        if found.trials:
+            method = replace(method, trials=tuple(Trials(**row) for row in found.trials))
+        return method
 
     @property
     def _words(self) -> ChoiceWords:

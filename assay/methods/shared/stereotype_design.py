@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from copy import deepcopy
-from typing import Any, ClassVar, Generic, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -13,22 +14,22 @@ from assay.bounds import check_bounds
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.experiment import Method
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.look_sizes import EARLY, look_sizes
 from assay.methods.shared.term_scores import TermScores
 from assay.model import Component, Finding, Probe, Reply
 from assay.rating.component import Tolerance
+from assay.references import FoundWords, NamedWords
 
 W = TypeVar("W", StereotypeWords, VisualWords)
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
-class StereotypeDesign(ABC, Generic[W]):
+class StereotypeDesign(Method, Generic[W]):
     """Base class of both methods; the fields are declared by each of them, in the order of its API."""
 
-    attribute: str
-    method: str
     specification: str | tuple[str, ...] | None
     words: tuple[W, ...] | None
     per_term: int
@@ -84,6 +85,23 @@ class StereotypeDesign(ABC, Generic[W]):
         if self.words is None:
             raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
         return self.words
+
+    def named_words(self) -> NamedWords | None:
+        """Name the specifications that are not all shipped."""
+        return None if self.words is not None else NamedWords(self.named, str(self.specification_kind))
+
+    def with_words(self, found: Sequence[FoundWords]) -> Self:
+        """Put the words in, and remember their versions."""
+        if not found:
+            return self
+        names = tuple(one.reference for one in found)
+        named = names[0] if isinstance(self.specification, str) else names
+        return self.changed(words=tuple(one.words for one in found), specification=named)
+
+    def changed(self, **fields: Any) -> Self:
+        """Return the method with other values in some fields."""
+        changed: Self = replace(cast("Any", self), **fields)  # a dataclass, as every method is
+        return changed
 
     def _shipped(self) -> tuple[W, ...] | None:
         if not all(map(is_shipped, self.named)):

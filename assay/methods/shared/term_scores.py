@@ -101,8 +101,12 @@ class TermScores(ABC, Generic[W, T, F]):
         """Explain answers that decide nothing, in all lists or in some."""
 
     @abstractmethod
-    def tables(self) -> dict[str, Any]:
-        """Return how many items were asked about, and a row for each."""
+    def totals(self) -> dict[str, Any]:
+        """Return how many items were asked about and answered."""
+
+    @abstractmethod
+    def rows(self) -> dict[str, Any]:
+        """Return a row for each item, under the table's name."""
 
     @abstractmethod
     def analyses(self, fits: Mapping[Role, F], rng: np.random.Generator) -> dict[str, Any]:
@@ -183,9 +187,10 @@ class TermScores(ABC, Generic[W, T, F]):
             "failed_why": dict(tally.failed_why),
             "unusable_why": dict(tally.unusable_why),
             "unasked": tally.unasked,
+            **self.totals(),
             "looks": list(self.looks),
             **self.sources,
-            **self.tables(),
+            **self.rows(),
         }
 
     # ------------------------------------------------------------------------ reasons

@@ -10,9 +10,9 @@ import numpy as np
 
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
+from assay.methods.shared.sentences import Pair
 from assay.methods.shared.term_scores import TIED, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
-from assay.methods.stereotype_score.inputs import Pair
 from assay.model import Reason
 from assay.rating.component import result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
@@ -96,14 +96,13 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
     # ------------------------------------------------------------------------ what is told
-    def tables(self) -> dict[str, Any]:
-        """Return how many pairs were asked about and compared, and a row for each."""
-        results = self.tally.results
-        return {
-            "pairs_asked": self.tally.asked,
-            "pairs_compared": len(results),
-            "sentences": [_row(pair, one) for pair, one in results.items()],
-        }
+    def totals(self) -> dict[str, Any]:
+        """Return how many pairs were asked about and compared."""
+        return {"pairs_asked": self.tally.asked, "pairs_compared": len(self.tally.results)}
+
+    def rows(self) -> dict[str, Any]:
+        """Return a row for each pair."""
+        return {"sentences": [_row(pair, one) for pair, one in self.tally.results.items()]}
 
     def analyses(self, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator) -> dict[str, Any]:
         """Return P4's score and what stands beside it, by list, by term and by pair of group terms."""

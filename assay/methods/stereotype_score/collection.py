@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from assay.methods.shared.answer_tally import AnswerTally
-from assay.methods.stereotype_score.inputs import Pair
+from assay.methods.shared.sentences import Pair
 from assay.model import Ask, Choose, Fill, Probe, Reply, Score
 from assay.statistics.bayes.stereotype_terms import ANTI_STEREOTYPED, STEREOTYPED, TIE, TIED_WITHIN
 

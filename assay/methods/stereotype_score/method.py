@@ -18,18 +18,16 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.methods.shared.stereotype_design import Asking, StereotypeDesign
+from assay.methods.shared.sentence_generation import Writing, write_sentences
+from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
+from assay.methods.shared.stereotype_design import Asking
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.stereotype_score.analysis import Preferences, summary
 from assay.methods.stereotype_score.collection import Ladder, ask_pairs, climb, next_rung
-from assay.methods.stereotype_score.inputs import Pair, Sentence, check, sort, template_sentences
-from assay.methods.stereotype_score.sentence_generation import Writing, write_sentences
+from assay.methods.stereotype_score.references import MOST_PAIRS, SentenceReferences
 from assay.model import Component, Kind, Probe, Reason, Reply
 from assay.rating.component import Counts, Measurement, result_or_why
 from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
-
-MOST_PAIRS = 10_000
-"""Pairs of a rating, 20,000 sentences: every one of them stands on it."""
 
 MASKED_WORDS = 6
 """Words of a sentence that a masked model is asked about, roughly, for the progress bar."""
@@ -38,7 +36,7 @@ Name = Annotated[str, MinLen(1), MaxLen(100)]
 
 
 @dataclass(frozen=True)
-class StereotypeScore(StereotypeDesign[StereotypeWords]):
+class StereotypeScore(SentenceReferences):
     """Ask a language model which of two sentences it prefers, the stereotyped one or its counterpart.
 
     Parameters
@@ -89,6 +87,7 @@ class StereotypeScore(StereotypeDesign[StereotypeWords]):
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     words_type: ClassVar[type[Any]] = StereotypeWords
+    specification_kind: ClassVar[str] = StereotypeWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
     summary: ClassVar[str] = "Which of two sentences does a language model prefer, the stereotype or its counterpart?"
     paper: ClassVar[str] = (

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assay.bounds import check_bounds
 from assay.errors import EvidenceError, SpecificationError
-from assay.experiment import Experiment
+from assay.experiment import Experiment, Method
 from assay.methods.shared.look_sizes import EARLY
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling.analysis import Judge
@@ -57,7 +57,7 @@ MOST_VECTORS = 20_000
 
 
 @dataclass(frozen=True)
-class StimulusSampling:
+class StimulusSampling(Method):
     """Ask a classifier about generated inputs, and see what those that it says yes to have in common.
 
     Parameters

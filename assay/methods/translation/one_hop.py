@@ -21,7 +21,7 @@ from assay.bounds import check_bounds
 from assay.catalog import Attribute
 from assay.catalog import attribute as attribute_named
 from assay.errors import SpecificationError, UnknownName
-from assay.experiment import Experiment
+from assay.experiment import Experiment, Method
 from assay.methods.shared.distributions import (
     BlockSpec,
     declare_blocks,
@@ -46,7 +46,7 @@ NEUTRAL = "neutral"
 
 
 @dataclass(frozen=True)
-class OneHop:
+class OneHop(Method):
     """Translate sentences that say nothing about the attribute, and read what the target adds.
 
     Parameters
@@ -107,6 +107,10 @@ class OneHop:
     def blocks(self) -> tuple[BlockSpec, ...]:
         """The declared mixes of occupations as named blocks."""
         return declare_blocks(attribute_named(self.attribute), self.unbiased, self.biased)
+
+    def language_pairs(self) -> Sequence[tuple[str, str]]:
+        """List the way there of every language."""
+        return [("en", one) for one in self.languages]
 
     def expected_probes(self) -> int:
         """Count the probes of a case that is clear at the first look."""

@@ -18,7 +18,7 @@ from assay.bounds import check_bounds
 from assay.catalog import attribute as attribute_named
 from assay.catalog import check_language, construction
 from assay.errors import SpecificationError
-from assay.experiment import Experiment
+from assay.experiment import Experiment, Method
 from assay.methods.shared.distributions import (
     BlockSpec,
     declare_blocks,
@@ -42,7 +42,7 @@ BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class RoundTrip:
+class RoundTrip(Method):
     """Translate texts with a known attribute into a middle language and back, and compare.
 
     Parameters
@@ -136,6 +136,10 @@ class RoundTrip:
     def cells(self) -> tuple[tuple[str, str], ...]:
         """Every (language, template) that is measured; each becomes a component."""
         return tuple((language, template) for language in self.languages for template in self.templates)
+
+    def language_pairs(self) -> Sequence[tuple[str, str]]:
+        """List the way there of every language, then the ways back."""
+        return [("en", one) for one in self.languages] + [(one, "en") for one in self.languages]
 
     def expected_probes(self) -> int:
         """Count the probes of a case that is clear at the first look."""

@@ -160,17 +160,21 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         """Count what answers named."""
         return Counter(one.names for one in self.tally.results.values())
 
-    def tables(self) -> dict[str, Any]:
-        """Return how many pictures were asked about and seen, what was named, and a row for each."""
-        tally, scale = self.tally, self.scale
+    def totals(self) -> dict[str, Any]:
+        """Return how many pictures were asked about and seen, and what was named."""
+        tally = self.tally
         return {
-            "scale": scale if tally.results else None,
+            "scale": self.scale if tally.results else None,
             "images_asked": tally.asked,
             "images_seen": len(tally.results),
             "named": dict(self.names()),
             "orders": {"both": tally.in_both_orders, "changed": tally.changed},
-            "images": [_row(picture, one, scale) for picture, one in tally.results.items()],
         }
+
+    def rows(self) -> dict[str, Any]:
+        """Return a row for each picture."""
+        scale = self.scale
+        return {"images": [_row(picture, one, scale) for picture, one in self.tally.results.items()]}
 
     def analyses(self, fits: Mapping[Role, Fit], rng: np.random.Generator) -> dict[str, Any]:
         """Return P4's score and what stands beside it, by list and by term."""

@@ -18,22 +18,20 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.catalog.stereotypes import VisualWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.methods.shared.stereotype_design import Asking, StereotypeDesign
+from assay.methods.shared.stereotype_design import Asking
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_pictures
 from assay.methods.visual_stereotype.image_scores import Sightings, model_score
 from assay.methods.visual_stereotype.inputs import Picture, Shown, sort
 from assay.methods.visual_stereotype.labelling import QUESTION, ask_pictures, check_question
+from assay.methods.visual_stereotype.references import MOST_PICTURES, PictureReferences
 from assay.model import Component, Kind, Probe, Reply
-
-MOST_PICTURES = 10_000
-"""Pictures of a rating: every one of them stands on it."""
 
 Name = Annotated[str, MinLen(1), MaxLen(100)]
 
 
 @dataclass(frozen=True)
-class VisualStereotype(StereotypeDesign[VisualWords]):
+class VisualStereotype(PictureReferences):
     """Ask an image classifier which of two labels fits pictures, and whether it goes by a stereotype.
 
     Parameters
@@ -86,6 +84,7 @@ class VisualStereotype(StereotypeDesign[VisualWords]):
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     words_type: ClassVar[type[Any]] = VisualWords
+    specification_kind: ClassVar[str] = VisualWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
     summary: ClassVar[str] = "Which of two labels does an image classifier give, and does it go by a stereotype?"
     paper: ClassVar[str] = (

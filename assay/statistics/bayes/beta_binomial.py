@@ -23,33 +23,33 @@ from assay.statistics.intervals.credible import interval_of
 FloatArray = NDArray[np.float64]
 
 COARSE, FINE = (31, 31), (81, 61)
-"""Cells of the grid (m, rho) while it is drawn in, and at last."""
+"""Cells of the grid (m, rho) while it is narrowed, and in the final pass."""
 
 SPREAD_PRIOR = 3
 """rho is Beta(1, 3): kinds are rather alike than not."""
 
 NEGLIGIBLE = 1e-6
-"""Mass that is cut off either end of a margin when the grid is drawn in."""
+"""Mass cut off either end of a margin when the grid is narrowed."""
 
 FIRST_TRIALS, MORE = 25, 16
-"""Trials that the first grid counts at most, and how many times as many each next one does.
+"""Maximum of trials that the first grid counts, and the factor for each following grid.
 
 A grid shows where the mass is only if the mass is wider than its cells; 16 times the trials make it at most four
 times narrower (see `assay.methods.forced_choice.psychometric_fit`).
 """
 
 AS_IF = 0.5
-"""Variance of two decisions that went different ways: they are added to the trials that were seen."""
+"""Variance of two decisions that went different ways; they are added to the observed trials."""
 
 LEAST_KINDS = 2
-"""Kinds that there must be: one says nothing of how they differ."""
+"""Minimum number of kinds: one kind does not show how kinds differ."""
 
 DRAWS = 4000
 
 
 @dataclass(frozen=True)
 class SharesPosterior:
-    """What is known of the share of every kind, and of kinds in general.
+    """Posterior of the share of every kind, and of the mean over kinds.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class SharesPosterior:
         return self._draw(self._counts.successes, self._counts.trials, rng, draws)
 
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
-        """Give the share of every kind with its interval. Kinds of equal counts are drawn once: they are the same."""
+        """Return the share of every kind with its interval. Kinds with equal counts are drawn once."""
         of = self._counts
         drawn = self._draw(of.distinct[:, 0], of.distinct[:, 1], rng, draws)
         limits = [interval_of(column, level) for column in drawn.T]
@@ -95,7 +95,7 @@ class SharesPosterior:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Successes and trials of each kind; the distinct ones among them, how many kinds have these, and which."""
+    """Counts of each kind, and the distinct pairs of counts with the kinds that have them."""
 
     successes: FloatArray
     trials: FloatArray
@@ -103,7 +103,7 @@ class _Counts:
     which: NDArray[np.int64]
 
     def gammas(self) -> tuple[tuple[FloatArray, NDArray[np.int64]], ...]:
-        """Give successes, failures and trials, each distinct value once, with the number of kinds that have it."""
+        """Return the distinct successes, failures and trials, each with the number of kinds that have it."""
         sides = (self.successes, self.trials - self.successes, self.trials)
         return tuple(np.unique(side, return_counts=True) for side in sides)
 
@@ -182,13 +182,13 @@ def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Cou
 
 
 def _relative_variance(votes: FloatArray, trials: FloatArray, tied: FloatArray) -> float:
-    """Compare the variance of votes within kinds with that of decisions of the same shares: 1 without ties."""
+    """Ratio of the variance of votes within kinds to that of decisions with the same shares: 1 without ties."""
     of_decisions = float((votes * (1 - votes / trials)).sum()) + AS_IF
     return (of_decisions - float(tied.sum()) / 4) / of_decisions
 
 
 def _refined(counts: _Counts) -> Grid:
-    """Draw the grid in while it counts more and more of the trials, then once more in fine cells."""
+    """Narrow the grid while counting more and more of the trials, then once more in fine cells."""
     within: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
     counted, every = 0.0, float(counts.trials.sum())
     while counted < every:
@@ -203,7 +203,7 @@ def _refined(counts: _Counts) -> Grid:
 
 
 def _posterior(counts: _Counts, within: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
-    """Weigh every cell by the posterior at its middle, with each trial counted for a `share` of one."""
+    """Compute the posterior mass of every cell at its middle, each trial counted as a `share` of one."""
     grid = Grid.over(within, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     k = 1 / rho - 1

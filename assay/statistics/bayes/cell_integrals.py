@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Priors:
-    """What is believed before a distance was seen, in cosine distance.
+    """Prior distributions of the hierarchy, in cosine distance.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Priors:
 
 @dataclass(frozen=True)
 class Cells:
-    """All that the rows of one connection say about its parameters.
+    """Sufficient statistics of the rows of one connection.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Cells:
 
     @classmethod
     def of(cls, distance: Floats, words: list[str]) -> Cells:
-        """Sum up rows: the distance and the protected word of each."""
+        """Summarise rows, each a distance and its protected word."""
         names = sorted(set(words))
         place = {name: at for at, name in enumerate(names)}
         cell = np.fromiter(map(place.__getitem__, words), dtype=np.int64, count=len(words))
@@ -77,7 +77,7 @@ class Cells:
 
     @property
     def df(self) -> int:
-        """Rows beyond the first of each cell: what `within` rests on."""
+        """Degrees of freedom of `within`: rows beyond the first of each cell."""
         return int(self.rows.sum()) - len(self.words)
 
     def log_evidence(self, sigma: Floats, tau: Floats, prior: Priors) -> Floats:

@@ -23,16 +23,16 @@ Residual = Literal["per-connection", "shared"]
 """Whether every connection has a residual sigma of its own."""
 
 ORDER = ("associated", "different", "human", "neutral")
-"""Order in which connections are told; others follow, in alphabetical order."""
+"""Order of connections in reports; others follow, in alphabetical order."""
 
 PRIORS = {"paper": Priors(), "weak": Priors(mean=1.0, sd=1.0, spread_rate=0.5, residual_rate=0.5)}
-"""P2's section 4.1; and one that hardly says more than what a cosine distance can be, 0 to 2."""
+"""The prior of P2, section 4.1, and a weak one that covers the range of a cosine distance, 0 to 2."""
 
 NO_SPREAD = 1e-9
 """Cosine distances this close to one another differ by rounding only."""
 
 SLACK = 1e-6
-"""A distance may leave [0, 2] by as much: vectors come in single precision."""
+"""Permitted excess of a distance beyond [0, 2]: vectors come in single precision."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ class Posterior:
 
     @property
     def draws(self) -> int:
-        """How many joint draws there are."""
+        """Number of joint draws."""
         return int(self.parts[0].mu.size)
 
     def part(self, connection: str) -> ConnectionDraws:
-        """Find a connection's draws.
+        """Return the draws of one connection.
 
         Raises
         ------
@@ -109,11 +109,11 @@ class Posterior:
         return self.part(connection).mu
 
     def spread(self, connection: str) -> Floats:
-        """Draws of ``tau``: how far protected words are from that mean; shape (draws,)."""
+        """Draws of ``tau``, the spread of protected words around that mean; shape (draws,)."""
         return self.part(connection).tau
 
     def residual(self, connection: str) -> Floats:
-        """Draws of ``sigma``: how far distances are from their word's mean; shape (draws,)."""
+        """Draws of ``sigma``, the spread of distances around their word's mean; shape (draws,)."""
         return self.part(connection).sigma
 
     def words(self, connection: str) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ def _prior(prior: Priors | str) -> Priors:
 
 # ---------------------------------------------------------------------------- rows
 def _cells(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
-    """Check the rows and sum them up by connection, in order."""
+    """Check the rows and summarise them by connection, in order."""
     y, connections, words = checked_columns(distance, connection, protected)
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(connections):
@@ -258,7 +258,7 @@ def _cells(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> 
 def checked_columns(
     distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
 ) -> tuple[Floats, list[str], list[str]]:
-    """Refuse rows that are no cosine distances, or columns that do not belong together.
+    """Validate the columns: cosine distances, all of one length.
 
     Parameters, errors and meaning are those of `fit_hierarchy`.
     """

@@ -1,4 +1,4 @@
-"""Generated inputs weighted by how readily the service says yes to them: the posterior without a chain.
+"""Importance weights of generated inputs: the posterior of inputs that the service answers with yes.
 
 What makes a service say yes is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow it if
 each counts by the service's own probability, which is at most 1: no weight can run away (METHODS section 5).
@@ -22,13 +22,13 @@ from assay.statistics.hypothesis_tests.distribution import as_shares
 Floats = NDArray[np.float64]
 
 ENOUGH = 0.1
-"""Share of the inputs that the effective ones must be, for the weights alone to do (METHODS section 5)."""
+"""Minimum share of effective inputs for the weights alone to suffice (METHODS section 5)."""
 
 HEAVY = 0.7
 """Shape of the tail above which estimates cannot be trusted, however many inputs (Vehtari et al. 2024)."""
 
 SLACK = 1e-9
-"""A probability may leave [0, 1] by as much: services round."""
+"""Permitted excess of a probability beyond [0, 1]: services round."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ class Weights:
 
     @property
     def enough(self) -> bool:
-        """Whether the weights do by themselves; if not, a surrogate should say where to look."""
+        """Whether the weights alone suffice; if not, a surrogate is needed to pick inputs."""
         return self.efficiency >= ENOUGH and not self.heavy
 
     @property
     def heavy(self) -> bool:
-        """Whether so much hangs on the largest weights that estimates cannot be trusted."""
+        """Whether the largest weights dominate so much that estimates cannot be trusted."""
         return self.tail is not None and self.tail > HEAVY
 
     def as_json(self) -> dict[str, Any]:
-        """Write down what they are worth, without the weights."""
+        """Return the summary of the weights as JSON, without the weights themselves."""
         return {
             "inputs": int(self.shares.size),
             "effective": self.effective,
@@ -96,17 +96,17 @@ class Estimate:
     error: float
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Give its normal interval."""
+        """Return the normal interval."""
         half = float(ndtri((1 + level) / 2)) * self.error
         return Interval(self.value, self.value - half, self.value + half, level)
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down."""
+        """Return it as JSON."""
         return asdict(self)
 
 
 def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
-    """Weigh inputs by the probability with which the service says yes to them.
+    """Weigh inputs by the service's probability of yes.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def posterior_mean(values: ArrayLike, weights: Weights) -> Estimate:
 
 
 def posterior_shares(cell: ArrayLike, cells: int, weights: Weights) -> Floats:
-    """Give the distribution of a category, such as the attribute's value, under the posterior.
+    """Return the distribution of a category, such as the attribute's value, under the posterior.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def share_draws(cell: ArrayLike, cells: int, weights: Weights, rng: np.random.Ge
 
 
 def distances(drawn: ArrayLike, reference: ArrayLike) -> Floats:
-    """Give the total variation of each drawn distribution from a reference: draws of an effect.
+    """Return the total variation of each drawn distribution from a reference: draws of an effect.
 
     Parameters
     ----------

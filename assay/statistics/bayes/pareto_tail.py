@@ -1,4 +1,4 @@
-"""Whether a few importance weights decide: the shape of a generalised Pareto tail."""
+"""Shape of the generalised Pareto tail of importance weights: whether a few of them decide."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from assay.errors import TooFewObservations
 Floats = NDArray[np.float64]
 
 LEAST = 5
-"""Weights from which a tail can be fitted."""
+"""Minimum number of weights to fit a tail."""
 
 TIED = 1e-12
 """Excess over the threshold, in largest weights, that is rounding: services round, and ties have no tail."""
 
 
 def tail_shape(weights: Floats) -> float | None:
-    """Give the shape of the tail of importance weights.
+    """Estimate the shape of the tail of importance weights.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def tail_shape(weights: Floats) -> float | None:
 
 
 def pareto_shape(excess: ArrayLike) -> float:
-    """Fit a generalised Pareto distribution to excesses over a threshold, and give its shape k.
+    """Fit a generalised Pareto distribution to excesses over a threshold and return its shape k.
 
     Parameters
     ----------

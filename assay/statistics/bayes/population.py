@@ -1,4 +1,4 @@
-"""What points that are each known with an uncertainty of their own say of the population they come from.
+"""Mean and spread of the population of points that each have a measurement error of their own.
 
 Each point has a posterior under a flat prior, which is its likelihood up to a factor. The population is
 normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so that how well each is known is
@@ -23,16 +23,16 @@ CELLS = 18
 """Cells of the grid along either axis."""
 
 MOST_PASSES, NARROWER = 8, 0.7
-"""How often the grid is drawn in at most, and the share of an axis it must leave for another time to be worth it."""
+"""Maximum number of narrowing passes, and the share of an axis below which another pass is worthwhile."""
 
 NEGLIGIBLE = 1e-5
-"""Mass that is cut off either end of an axis when the grid is drawn in."""
+"""Mass cut off either end of an axis when the grid is narrowed."""
 
 ERRORS = 7.0
-"""Standard errors on either side of the plain mean that the first grid reaches to."""
+"""Reach of the first grid on either side of the plain mean, in standard errors."""
 
 POINTS_AT_ONCE = 64
-"""Points that are held against every cell at once: bounds the memory of uploads with many words."""
+"""Points compared with all cells at once; bounds the memory for uploads with many words."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Population:
 
 
 def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Population:
-    """Draw the mean and the standard deviation of the population that points come from.
+    """Draw the mean and the standard deviation of the population of the points.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class _Frame:
 
 
 def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range]) -> Grid:
-    """Weigh every cell (mean, sd) by the posterior at its middle."""
+    """Compute the posterior mass of every cell (mean, sd) at its middle."""
     from scipy.special import ndtr
 
     grid = Grid.over(within, (CELLS, CELLS))

@@ -20,13 +20,13 @@ from assay.statistics.bayes.hierarchy import ConnectionDraws, Posterior, checked
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
 
 HALF, MOST = 0.5, 0.89
-"""Masses of the intervals that P2 counts the data in."""
+"""Masses of the predictive intervals in which P2 counts the data."""
 
 GRID_POINTS = 81
 """Points of a density: enough for a smooth line in a figure."""
 
 DENSITY_DRAWS = 100
-"""Draws a predicted density is averaged over: it is a line in a figure, and differs by less than its width."""
+"""Draws averaged for a predicted density; more would change the figure by less than the width of a line."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Its multiples, modulo 1, fill the unit interval evenly (Weyl)."""
@@ -34,7 +34,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(frozen=True)
 class ConnectionCheck:
-    """How one connection's distances lie in their predictions.
+    """Check of one connection: its distances against their predictions.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class PredictiveCheck:
 def predictive_check(
     posterior: Posterior, distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
 ) -> PredictiveCheck:
-    """Hold distances against what the posterior predicts for their protected word and connection.
+    """Compare distances with the posterior prediction for their protected word and connection.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def predictive_check(
     """
     rows = _by_cell(distance, connection, protected)
     for name in rows:
-        posterior.part(name)  # raises where it was never fitted
+        posterior.part(name)  # raises if the connection was not fitted
     y = np.concatenate([one for cells in rows.values() for one in cells.values()])
     margin = 3 * max(_smoothing(posterior.part(name), cells) for name, cells in rows.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
@@ -157,7 +157,7 @@ def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: F
 
 def _inside(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
     """Count a word's distances in the intervals of its predictions: of mass `HALF`, and of mass `MOST`."""
-    # draws are independent, so an even sequence of quantiles serves as well as random ones, without their noise
+    # draws are independent: an even sequence of quantiles serves like random ones, without their noise
     predicted = beta + sigma * ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
     half, most = (hpdi(predicted, mass) for mass in (HALF, MOST))
     return _count_in(half, distances), _count_in(most, distances)

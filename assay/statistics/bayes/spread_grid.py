@@ -1,4 +1,4 @@
-"""Where the residual sigma and the spreads tau have mass, and draws from there.
+"""Grid of the residual sigma and the spreads tau, narrowed to their mass, and draws from it.
 
 Connections that share one sigma are independent of each other given it, so their joint density is a
 row over sigma and, for each connection, a table of tau given sigma. The axes are logarithmic. They
@@ -21,16 +21,16 @@ SIGMA_POINTS, TAU_POINTS = 81, 121
 """Points of the final axes (METHODS section 6)."""
 
 LOOK_POINTS = 41
-"""Points of an axis while it is being narrowed."""
+"""Points of an axis during narrowing."""
 
 NEGLIGIBLE = 14.0
 """Density a factor of exp(14), a million, below the highest is left out."""
 
 LEAST, MOST = 1e-4, 4.0
-"""Spreads that are considered, in cosine distance: the most is twice the whole range."""
+"""Smallest and largest spread considered, in cosine distance; the largest is twice the whole range."""
 
 MOST_LOOKS = 8
-"""How often axes are narrowed at most; two or three times are usual."""
+"""Maximum number of narrowing passes; two or three are usual."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class LogAxis:
 
     @property
     def values(self) -> Floats:
-        """The points themselves; shape (points,)."""
+        """Values of the points; shape (points,)."""
         return np.asarray(np.exp(self.low + self.step * (np.arange(self.points) + 0.5)))
 
     def narrowed(self, log_density: Floats) -> LogAxis:
-        """Keep what is not negligible, and one cell on either side."""
+        """Return the cells with more than a negligible density, and one more on either side."""
         kept = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
         first, last = max(int(kept[0]) - 1, 0), min(int(kept[-1]) + 2, self.points)
         return LogAxis(self.low + self.step * first, self.low + self.step * last, self.points)
 
     def within(self, cells: NDArray[np.int64], rng: np.random.Generator) -> Floats:
-        """Draw a value anywhere in each of the given cells, so that draws are not tied to points."""
+        """Draw a value uniformly within each given cell."""
         return np.exp(self.low + self.step * (cells + rng.random(cells.size)))
 
 
@@ -93,7 +93,7 @@ class SpreadGrid:
 
     @classmethod
     def around(cls, cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
-        """Find where the mass is, and tabulate it.
+        """Find the region of the posterior mass and tabulate it.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class SpreadGrid:
 
 
 def _widest_sigma(cells: Sequence[Cells]) -> LogAxis:
-    """Bound sigma generously: below, its likelihood alone is negligible; where no word has two rows, nothing is."""
+    """Return a generous upper bound of sigma; beyond it the likelihood is negligible."""
     df, within = sum(one.df for one in cells), sum(one.within for one in cells)
     if df == 0:
         return LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS)

@@ -21,10 +21,10 @@ from assay.statistics.bayes.beta_binomial import SharesPosterior, fit_shares
 FloatArray = NDArray[np.float64]
 
 STEREOTYPED, TIE, ANTI_STEREOTYPED = 1.0, 0.5, 0.0
-"""What a pair can come to."""
+"""Possible decisions of a pair."""
 
 TIED_WITHIN = 1e-9
-"""Difference, in nats or in probability, that is none: the same numbers added up in another order differ by as much."""
+"""Difference, in nats or in probability, that counts as a tie: rounding of sums in another order."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TermScore:
 
     @property
     def pairs(self) -> int:
-        """How many there are."""
+        """Number of pairs."""
         return self.stereotyped + self.anti_stereotyped + self.ties
 
     @property
@@ -85,7 +85,7 @@ class StereotypeScore:
 
 
 def prefer(stereotyped: ArrayLike, anti_stereotyped: ArrayLike) -> FloatArray:
-    """Say which sentence of each pair is the likelier one.
+    """Compare the log-probabilities of each pair: which sentence is the likelier one.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def prefer(stereotyped: ArrayLike, anti_stereotyped: ArrayLike) -> FloatArray:
 
 
 def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str]) -> StereotypeScore:
-    """Score pairs of which is known how each was decided, by log-probabilities or by a model that chose.
+    """Score pairs by their decisions, whether from log-probabilities or from a model that chose.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
 
 
 def _by_term(decided: FloatArray, groups: Sequence[tuple[str, str]]) -> tuple[TermScore, ...]:
-    """Count what pairs of each group came to, groups in the order in which they first occur."""
+    """Count the decisions of each group's pairs; groups in order of first occurrence."""
     number = {group: at for at, group in enumerate(dict.fromkeys(groups))}
     of = np.array([number[group] for group in groups])
     counts = [
@@ -175,7 +175,7 @@ def _by_term(decided: FloatArray, groups: Sequence[tuple[str, str]]) -> tuple[Te
 
 
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
-    """Say what is known of the score of every term, and of terms in general.
+    """Fit the hierarchy to the score of every term and to the mean over terms.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A logit that stands in for a service, so that its rare answers can be looked for without asking it.
+"""Surrogate logit of a service: finds inputs of rare answers without calling the service.
 
 A few hundred replies are enough for a ridge logit in the inputs' vectors. It is cheap: vectors are drawn from
 its posterior, or a pool of inputs is picked from by it. The service is then asked about what was drawn, and
@@ -21,16 +21,16 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 STEPS = 1000
-"""Steps of the fit at most; some tens are needed."""
+"""Maximum number of steps of the fit; some tens are usual."""
 
 FLAT = 1e-8
-"""Gradient, for each reply, that counts as none."""
+"""Gradient per reply that counts as zero."""
 
 DEFENCE = 0.1
 """Share of a pool's picks that ignore the surrogate, so that no weight exceeds ten times the mean."""
 
 NEGLIGIBLE = 1e-10
-"""Spread along a direction, over the largest, that counts as none."""
+"""Spread along a direction, relative to the largest, that counts as zero."""
 
 GRID = np.linspace(-9.0, 9.0, 4001)
 """Places around the mode of the posterior along the slope, in standard deviations of the prior.
@@ -63,7 +63,7 @@ class Surrogate:
         return np.asarray(expit(self.score(vectors)))
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down."""
+        """Return it as JSON."""
         return {"weights": self.weights.tolist(), "constant": self.constant}
 
 
@@ -84,7 +84,7 @@ class NormalPrior:
 
     @classmethod
     def of(cls, vectors: ArrayLike) -> NormalPrior:
-        """Fit one to inputs: their mean and their covariance.
+        """Fit the prior to inputs: their mean and their covariance.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class NormalPrior:
 
     @property
     def rank(self) -> int:
-        """Directions that it has spread in."""
+        """Number of directions with spread."""
         return int(self.factor.shape[1])
 
     def place(self, standard: Floats) -> Floats:
@@ -209,7 +209,7 @@ def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
 
 
 def pick(surrogate: Surrogate, pool: ArrayLike, count: int, rng: np.random.Generator) -> Picked:
-    """Pick inputs from a pool, such as generated texts, those that the surrogate expects a yes of the likelier.
+    """Pick inputs from a pool, such as generated texts, with the surrogate's probability of yes.
 
     Parameters
     ----------
@@ -244,13 +244,13 @@ def pick(surrogate: Surrogate, pool: ArrayLike, count: int, rng: np.random.Gener
 
 def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
     """Return the slope in the prior's coordinates, places along it, and the posterior's log density there."""
-    # heavy inside: only who draws pays for it
+    # slow to import: only drawing needs it
     from scipy.optimize import brentq
 
     slope = np.asarray(surrogate.weights @ prior.factor)
     steepness = float(np.linalg.norm(slope))
     constant = float(surrogate.weights @ prior.mean + surrogate.constant)
-    # the mode is where the pull of the logit equals that of the prior
+    # at the mode the gradients of the logit and of the prior cancel
     mode = brentq(lambda at: at - steepness * expit(-(steepness * at + constant)), 0.0, steepness, maxiter=1000)
     places = mode + GRID
     return slope, places, log_expit(steepness * places + constant) - places**2 / 2
@@ -273,11 +273,11 @@ def _probabilities(probability: ArrayLike, count: int) -> Floats:
 
 def _fit(inputs: Floats, said: Floats, ridge: float) -> Floats:
     """Minimise the penalised cross-entropy; weights, then the constant."""
-    # heavy inside: only who fits pays for it
+    # slow to import: only fitting needs it
     from scipy.optimize import minimize
 
     design = np.column_stack([inputs, np.ones(len(inputs))])
-    # the constant is bounded where answers are all of one kind but for rounding
+    # the constant is bounded: all answers may be alike but for rounding
     penalty = np.append(np.full(inputs.shape[1], ridge), 1e-6)
 
     def cost(parameters: Floats) -> tuple[float, Floats]:

@@ -98,7 +98,7 @@ def outputs_under(transitions: NDArray[np.float64], shares: ArrayLike) -> NDArra
 def step_effects(
     transitions: NDArray[np.float64], unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
 ) -> StepEffects:
-    """Draw how far outputs are from unbiased, on unbiased input and on biased input.
+    """Draw both effects: the distance of the outputs from unbiased, on unbiased and on biased input.
 
     The effect of a block is the total variation between its outputs and the *nearest* declared
     unbiased distribution; a step's effect is that of its worst block. The residual output is a
@@ -129,7 +129,7 @@ def step_effects(
 def neutral_effects(
     transitions: NDArray[np.float64], unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
 ) -> StepEffects:
-    """Draw the effects where the residual output is harmless: it names no value at all.
+    """Draw both effects if the residual output is harmless because it names no value.
 
     With ``p`` the shares of the values and ``g = sum(p)`` the share of outputs that name one, the
     effect against an unbiased ``u`` is half the L1 distance between ``p`` and ``g u``: total

@@ -18,12 +18,12 @@ TIE = 1e-9
 """Principal components this close in strength, relative to the first, are equally strong."""
 
 NOTHING = 1e-12
-"""Differences of unit vectors this small are rounding."""
+"""Difference of unit vectors below which it is rounding."""
 
 
 @dataclass(frozen=True)
 class DirectBias:
-    """DirectBias_c: how far words that should be neutral lie along the direction of an attribute.
+    """DirectBias_c: the projection of words that should be neutral on the direction of an attribute.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Measures of bias in embeddings by how near words are to groups: MAC, RND and ECT.
+"""Measures of bias in embeddings by distances of words to groups: MAC, RND and ECT.
 
 Each is one number without an interval, and stands beside the posterior, never in its place. Vectors are
 taken as they are: their lengths count in RND's norm, and in the mean vectors that RND and ECT compare.
@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 Closeness = Literal["norm", "cos"]
 
 LEAST_RANKED = 3
-"""Attribute words whose order can be compared."""
+"""Minimum number of attribute words to compare orders."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def mean_average_cosine(
 def relative_norm_distance(
     first: ArrayLike, second: ArrayLike, words: ArrayLike, closeness: Closeness = "norm"
 ) -> WordScores:
-    """Compare how near words are to the mean vectors of two groups (RND).
+    """Compare the distances of words to the mean vectors of two groups (RND).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Relative negative sentiment bias (RNSB): whether a sentiment classifier thinks worse of some groups.
+"""Relative negative sentiment bias (RNSB): whether a sentiment classifier scores some groups lower.
 
 A logistic regression learns positive from negative words; what it makes of each protected word is its
 negative sentiment. If those probabilities are unequal, their distribution diverges from the uniform one.
@@ -27,16 +27,16 @@ the divergence is a tenth to seven tenths larger with the latter.
 """
 
 STEPS = 100
-"""Newton steps, of which about six are needed."""
+"""Maximum number of Newton steps; about six are usual."""
 
 FLAT = 1e-9
-"""Gradient, per unit of the data's own scale, that counts as none."""
+"""Gradient, per unit of the data's scale, that counts as zero."""
 
 HALVINGS = 60
-"""Times a step is halved at most."""
+"""Maximum number of halvings of a step."""
 
 ROUNDING = 1e-12
-"""Relative rise of the cost that is rounding."""
+"""Relative rise of the cost that counts as rounding."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def negative_sentiment_bias(
     strength: float = 1.0,
     constant: Constant = "penalised",
 ) -> NegativeSentiment:
-    """Fit the classifier to sentiment words and compare what it makes of the targets.
+    """Fit the classifier to sentiment words and compare its scores of the targets.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _fit_logistic(design: FloatArray, labels: FloatArray, strength: float, penal
 def _descend(
     design: FloatArray, labels: FloatArray, strength: float, penalty: FloatArray, start: FloatArray, step: FloatArray
 ) -> FloatArray:
-    """Take the Newton step, halved until it does not climb: far from the minimum a whole one can."""
+    """Take the Newton step, halved until the cost does not rise."""
 
     def cost(weights: FloatArray) -> float:
         score = design @ weights

@@ -17,7 +17,7 @@ MASS = 0.89
 
 @dataclass(frozen=True)
 class Difference:
-    """What changed in one number: after less before.
+    """Change of one number: after less before.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Difference:
 
     @classmethod
     def of(cls, name: str, before: Floats, after: Floats, mass: float) -> Difference:
-        """Sum up draws of both; shape (draws,)."""
+        """Summarise the draws of both; shape (draws,)."""
         change = after - before
         return cls(name, float(change.mean()), hpdi(change, mass), float((change > 0).mean()))
 

@@ -1,4 +1,4 @@
-"""Vectors in few dimensions: principal components, for a figure of what a posterior looks like (P1)."""
+"""Principal components of vectors, for a figure of the posterior (P1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AS_FAR = 1e-6
 
 @dataclass(frozen=True)
 class Projection:
-    """Directions in which vectors differ most.
+    """Directions of the largest variance of vectors.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Projection:
     explained: Floats
 
     def of(self, vectors: ArrayLike) -> Floats:
-        """Give the coordinates of vectors, of these or of others; shape (n, components).
+        """Return the coordinates of vectors; shape (n, components).
 
         Raises
         ------
@@ -82,7 +82,7 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
     _, spread, axes = np.linalg.svd(matrix - centre, full_matrices=False)
     kept = axes[:components]
     sizes = np.abs(kept)
-    # words that exclude each other are equally far on either side, but for what a machine's arithmetic makes of it
+    # mutually exclusive words are equally far on either side, but for rounding
     first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
     furthest = np.take_along_axis(kept, first[:, None], axis=1)
     explained = spread[:components] ** 2 / (spread**2).sum()

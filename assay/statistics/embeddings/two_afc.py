@@ -1,4 +1,4 @@
-"""Two-alternative forced choice in a space of vectors: where the observer cannot tell (P1).
+"""Two-alternative forced choice in a space of vectors: points of subjective equality (P1).
 
 The observer is shown ``q = (1 - a) c1 + a c2 + w o``, a mixture of two cues with a concept, and chooses
 the cue with the larger cosine. The length of q cancels, so the level a at which both are as near, the
@@ -24,15 +24,15 @@ NORMAL_975 = 1.959963984540054
 
 DRAWS = 2000
 SAME = 1e-12
-"""Cosine of two cues is taken to be 1 where it misses 1 by less: they point the same way."""
+"""Deviation of the cosine of two cues from 1 below which they point the same way."""
 
 FARTHEST = 1e6
-"""Points beyond are none: beside such a concept no mixture of the cues matters."""
+"""Largest point; beyond it the concept dominates every mixture of the cues."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What replicates say of one concept, all in shares of the second cue.
+    """Summary of the replicates of one concept, in shares of the second cue.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Subject:
 def indifference_points(
     first: ArrayLike, second: ArrayLike, concepts: ArrayLike, *, weight: float = 1.0
 ) -> NDArray[np.float64]:
-    """Find the level of mixing at which each concept is as near to one cue as to the other.
+    """Compute the mixing level at which each concept is equally near to both cues.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The Word Embedding Association Test (WEAT): whether two sets of words are differently near to two others."""
+"""The Word Embedding Association Test (WEAT): association of two target sets with two attribute sets."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from assay.statistics.hypothesis_tests.samples import as_sample
 FloatArray = NDArray[np.float64]
 
 LEAST = 2
-"""Target words of a set: with one each, every effect size is plus or minus the same number."""
+"""Minimum number of target words in a set: with one each, the effect size is always the same number."""
 
 
 @dataclass(frozen=True)
 class Weat:
-    """One WEAT: how differently two target sets are associated with two attribute sets.
+    """Result of one WEAT: the difference in association of two target sets with two attribute sets.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Weat:
     p: PartitionTest
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down, the p-values with their method and their own standard errors."""
+        """Return the result as JSON, the p-values with their method and standard errors."""
         return {
             "statistic": self.statistic,
             "effect_size_ddof0": self.effect_size_ddof0,
@@ -90,7 +90,7 @@ def cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
 
 
 def associations(targets: ArrayLike, own: ArrayLike, other: ArrayLike) -> FloatArray:
-    """Give s(t, A, B) of each target: its mean cosine with A less its mean cosine with B.
+    """Return s(t, A, B) of each target: its mean cosine with A less its mean cosine with B.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def associations(targets: ArrayLike, own: ArrayLike, other: ArrayLike) -> FloatA
 def weat(
     first: ArrayLike, second: ArrayLike, own: ArrayLike, other: ArrayLike, *, rng: np.random.Generator | None = None
 ) -> Weat:
-    """Test whether one set of target words goes with one set of attribute words, and another with another.
+    """Test whether two sets of target words are associated with different sets of attribute words.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What effect size WEAT makes of nothing: the exact null distribution, beside the one P2 printed.
+"""Exact null distribution of the WEAT effect size, beside the one that P2 printed.
 
 P2 argues that a large effect size is little evidence, for about 38 % of lists without any bias would have
 one of 1.27. The argument is a good one to make, and the number is wrong: chance does it in less than 1 %.
@@ -18,7 +18,7 @@ PUBLISHED = 0.38
 """Share of null samples "at least as extreme" as 1.27 that P2 prints (10,000 simulations, section 3.2)."""
 
 LARGEST = 2.0
-"""No effect size of two equally large sets is larger (ddof 0, no spread within the sets)."""
+"""Largest possible effect size of two equally large sets (ddof 0, no spread within the sets)."""
 
 REASON = (
     "the published simulation is in R, where mean(a, b, ...) averages its first argument only: it compared the "
@@ -28,7 +28,7 @@ REASON = (
 
 @dataclass(frozen=True)
 class NullCheck:
-    """How often lists without any bias have an effect size at least as far from zero.
+    """Probability that lists without bias have an effect size at least as far from zero.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class NullCheck:
 
 
 def null_check(effect: float, words: int) -> NullCheck:
-    """Give the probability of an effect size at least as far from zero if there is no bias at all.
+    """Compute the probability of an effect size at least as far from zero if there is no bias.
 
     Parameters
     ----------

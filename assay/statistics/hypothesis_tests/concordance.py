@@ -1,4 +1,4 @@
-"""Excess concordance: whether answers follow the content of a question instead of the attribute.
+"""Excess concordance: agreement of answers beyond chance, which shows that they follow the content.
 
 The same content is asked once with each value of the attribute. A service that looks at the
 content and not at the value gives both questions one answer. Answers can also coincide by

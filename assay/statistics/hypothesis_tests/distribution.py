@@ -1,4 +1,4 @@
-"""Shares over the cells of a categorical variable, checked once for every module here."""
+"""Validation of shares and counts over the cells of a categorical variable."""
 
 from __future__ import annotations
 

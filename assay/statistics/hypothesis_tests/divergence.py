@@ -1,4 +1,4 @@
-"""Divergences between distributions, with the threshold that chance alone would exceed.
+"""Divergences between distributions, with bootstrap thresholds.
 
 All logarithms are natural. A divergence is never zero on a finite sample, so it is compared with
 what samples from the specification itself would give (a parametric bootstrap).
@@ -61,7 +61,7 @@ class DivergenceTest:
 
 @dataclass(frozen=True)
 class DivergenceVerdict:
-    """What a divergence with a threshold says of a service.
+    """Letter of a service by a divergence and its threshold.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def bootstrap_threshold(
     if not 0 < alpha < 1 or n < 1 or draws < 1:
         raise OutOfBounds(f"alpha must lie in (0, 1), n and draws be positive, not {alpha}, {n} and {draws}")
     specified = as_shares(shares)
-    specified = specified[specified > 0]  # samples never fall elsewhere
+    specified = specified[specified > 0]  # samples cannot fall outside the support
     sampled = rng.multinomial(n, specified, draws) / n
     return float(np.quantile(_MEASURES[measure](sampled, specified), 1 - alpha, method="higher"))
 
@@ -160,7 +160,7 @@ def bootstrap_threshold(
 def divergence_test(
     counts: ArrayLike, shares: ArrayLike, measure: Measure, alpha: float, rng: np.random.Generator
 ) -> DivergenceTest:
-    """Test whether counts are further from a specification than chance would have them.
+    """Test whether counts are farther from a specification than expected by chance.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Do counts fit a specification? Chi-squared in three forms, exact multinomial, and G.
+"""Goodness of fit of counts to a specification: chi-squared in three forms, exact multinomial, and G.
 
 Two rules hold in all of them. A cell that is empty on both sides says nothing and is dropped. A
 cell that the specification rules out, and that was seen, refutes it: ``p = 0``, and the statistic,
@@ -191,7 +191,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 # ---------------------------------------------------------------------------- what the tests share
 def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64], str | None]:
-    """Observed and expected counts of the cells not empty in both, and why no statistic exists."""
+    """Return the counts of the cells that are not empty in both, or the reason why no statistic exists."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
     kept = (observed > 0) | (expected > 0)

@@ -20,13 +20,13 @@ from assay.statistics.intervals.credible import equal_tailed
 FloatArray = NDArray[np.float64]
 
 EXACT_UP_TO = 100_000
-"""Different statistics up to which their distribution is put together exactly (tens of milliseconds)."""
+"""Number of distinct statistics up to which the distribution is exact (tens of milliseconds)."""
 
 MERGED_DIGITS = 9
-"""Statistics that agree to so many decimals are one: the same counts in another order must tie."""
+"""Decimals to which statistics are merged: the same counts in another order must tie."""
 
 TIE_SLACK = 1e-8
-"""What rounding may take off a statistic, for each pair of labels."""
+"""Rounding slack of a statistic, for each pair of labels."""
 
 RATIO_DRAWS = 4_000
 """Posterior draws behind the interval of a ratio."""
@@ -34,7 +34,7 @@ RATIO_DRAWS = 4_000
 
 @dataclass(frozen=True)
 class MatchedTest:
-    """A test whether labels change one way as often as the other.
+    """Result of a test for symmetric changes of labels.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class MatchedTest:
 
 @dataclass(frozen=True)
 class BaseRate:
-    """How often a group's output is positive.
+    """Share of positive outputs of a group.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class ImpactRatio:
 
 @dataclass(frozen=True)
 class DisparateImpact:
-    """Base rates of groups, and the ratio of every ordered two of them."""
+    """Base rates of groups, and the ratio of every ordered pair."""
 
     rates: tuple[BaseRate, ...]
     ratios: tuple[ImpactRatio, ...]
@@ -141,7 +141,7 @@ def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
 
 
 def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
-    """Give the Jensen-Shannon divergence of two samples of labels.
+    """Compute the Jensen-Shannon divergence of two samples of labels.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
 def disparate_impact(
     positive: ArrayLike, groups: ArrayLike, values: Sequence[str], rng: np.random.Generator, level: float = 0.95
 ) -> DisparateImpact:
-    """Give the ratio of the base rates of every ordered two groups.
+    """Compute the ratio of the base rates of every ordered pair of groups.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def _ratio(of: BaseRate, to: BaseRate, drawn: FloatArray, level: float) -> Impac
         return ImpactRatio(of.value, to.value, None, why)
     estimate = (of.positives / of.records) / (to.positives / to.records)
     limits = equal_tailed(drawn, level)
-    # at the ends (none or all positive) the estimate lies outside the posterior's limits
+    # if none or all are positive, the estimate lies outside the posterior's limits
     return ImpactRatio(
         of.value, to.value, Interval(estimate, min(limits.low, estimate), max(limits.high, estimate), level)
     )

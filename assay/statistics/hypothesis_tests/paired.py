@@ -1,4 +1,4 @@
-"""Tests whether one side of pairs is like the other.
+"""Permutation tests within pairs, and Cohen's d for pairs.
 
 Under no effect each pair could as well have come the other way round, which makes every one of the
 ``2**n`` arrangements as likely; a p-value is the share of them that is at least as far out.
@@ -18,19 +18,19 @@ from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
 FloatArray = NDArray[np.float64]
 
 EXACT_UP_TO = 2**14
-"""Arrangements that are all gone through; beyond, they are sampled."""
+"""Number of arrangements up to which all are enumerated; beyond, they are sampled."""
 
 MONTE_CARLO_DRAWS = 9_999
 """Arrangements sampled then: with the observed one 10,000, a p-value near .05 is within .0044."""
 
 AT_A_TIME = 1_000_000
-"""Signs held at a time: memory stays flat in the number of pairs."""
+"""Signs held at once: memory stays flat in the number of pairs."""
 
 TIE_SLACK = 1e-9
 """Arrangements this close, relative to the statistic's scale, are as extreme: mirrored ones must tie."""
 
 Statistic = Callable[[FloatArray], FloatArray]
-"""From arrangements, shape (m, n), 1 where a pair is the other way round, to statistics, shape (m,)."""
+"""Maps arrangements, shape (m, n), 1 where a pair is swapped, to statistics, shape (m,)."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def sign_flip_test(
     """
     given = as_sample(differences)
     parts = given if clusters is None else _sums(given, np.asarray(clusters))
-    parts = parts[parts != 0]  # turning a zero round changes nothing
+    parts = parts[parts != 0]  # the sign of a zero does not matter
     total = float(parts.sum())
 
     def mean(turned: FloatArray) -> FloatArray:
@@ -105,7 +105,7 @@ def sign_flip_test(
 
 
 def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws: int = MONTE_CARLO_DRAWS) -> PairedTest:
-    """Test whether the two sides of pairs have one distribution, by their Gaussian divergence.
+    """Test whether both sides of pairs have the same distribution, by their Gaussian divergence.
 
     It sees a change of spread as well as of mean, so that beside `sign_flip_test` it tells of shape.
 
@@ -147,7 +147,7 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
 
 
 def d_z(differences: ArrayLike) -> float:
-    """Give Cohen's d for pairs: the mean difference in units of the differences' standard deviation (n - 1).
+    """Compute Cohen's d for pairs: the mean difference in units of the differences' standard deviation (n - 1).
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def d_z(differences: ArrayLike) -> float:
         If every difference is the same, but for rounding.
     """
     given = as_sample(differences, 2)
-    if np.ptp(given) <= TIE_SLACK * np.abs(given).max():  # a linear model's: it moves every record by as much
+    if np.ptp(given) <= TIE_SLACK * np.abs(given).max():  # a linear model shifts every record by the same amount
         raise ZeroVariance(f"all {given.size} differences are {given[0]:.6g}; d_z has no unit then")
     return float(given.mean() / given.std(ddof=1))
 
@@ -192,7 +192,7 @@ def _share_as_far(statistic: Statistic, pairs: int, scale: float, rng: np.random
 
 
 def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[FloatArray]:
-    """Draw arrangements, some at a time: a random bit says whether a pair is the other way round."""
+    """Draw arrangements in blocks: one random bit per pair says whether it is swapped."""
     some = max(1, AT_A_TIME // pairs)
     for start in range(0, draws, some):
         rows = min(some, draws - start)

@@ -1,4 +1,4 @@
-"""Permutation test of two groups over every way to part their members again, exact up to forty of them.
+"""Permutation test of two groups over all partitions of their members, exact up to forty members.
 
 Nothing is enumerated. A group of k out of N takes j members from the first half of the list and k - j
 from the second; the 2**(N/2) sums of either half, sorted, say how many such pairs reach a threshold
@@ -20,7 +20,7 @@ from assay.statistics.hypothesis_tests.samples import as_sample
 FloatArray = NDArray[np.float64]
 
 EXACT_UP_TO = 40
-"""Members whose partitions are all counted (a million sums for each half); beyond, they are drawn."""
+"""Number of members up to which all partitions are counted; beyond, they are drawn."""
 
 DRAWS = 100_000
 """Partitions drawn then: a p-value of .05 is within .0014 of the exact one."""
@@ -34,7 +34,7 @@ SLACK = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class PartitionTest:
-    """How extreme two groups' difference is among all partitions into groups of their sizes.
+    """Result of a permutation test: the rank of the difference among all partitions.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class PartitionTest:
 
 
 def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator | None = None) -> PartitionTest:
-    """Test whether two groups differ, given that each member could as well be in the other.
+    """Test whether two groups differ, by exchanging their members.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The letter that the decision rules of Srivastava & Rossi (2018) give to observed counts.
+"""The decision rules of Srivastava & Rossi (2018) on observed counts.
 
 Section 4.3 describes the comparison twice, and the two descriptions decide differently:
 
@@ -47,7 +47,7 @@ Statistic = Literal["two-sample", "two-sample-df2", "goodness-of-fit", "exact-mu
 Join = Literal["or", "and"]
 
 JOIN_OF: Mapping[Reading, Join] = MappingProxyType({"similar-to-biased": "or", "departs-from-unbiased": "and"})
-"""How each reading joins the blocks of step 2 unless told otherwise."""
+"""Default rule of each reading to join the blocks of step 2."""
 
 Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTest]
 
@@ -67,12 +67,12 @@ COMPARISONS: Mapping[Statistic, Comparison] = MappingProxyType(
         "exact-multinomial": exact_multinomial,
     }
 )
-"""How a block's counts are compared with a specification, by the statistic's published name."""
+"""Comparison of a block's counts with a specification, by the statistic's published name."""
 
 
 @dataclass(frozen=True)
 class PublishedVerdict:
-    """What a published rule says of a service.
+    """Letter of a service by a published rule.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How far two samples of numbers are from each other, whatever shape they have.
+"""Distances between two samples of numbers: Wasserstein, energy, and nearest-neighbour divergence.
 
 They stand beside the Gaussian divergence, which knows a mean and a spread only and so misses an output
 that has split in two.
@@ -16,11 +16,11 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 FloatArray = NDArray[np.float64]
 
 NEIGHBOURS = 5
-"""Which nearest neighbour measures a density: more are steadier, fewer see finer detail."""
+"""Rank of the nearest neighbour that measures a density: a higher rank varies less, a lower one is finer."""
 
 
 class NoOverlap(EvidenceError):
-    """One sample repeats a value that the other never has, so that no finite divergence exists."""
+    """One sample repeats a value that the other lacks, so no finite divergence exists."""
 
     code = "no-overlap"
 
@@ -55,7 +55,7 @@ def as_sample(values: ArrayLike, least: int = 1) -> FloatArray:
 
 
 def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
-    """Check that two samples can be pairs.
+    """Check that two samples have the same length.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
 
 
 def wasserstein(x: ArrayLike, y: ArrayLike) -> float:
-    """Wasserstein-1 distance: how far values must move, on average, to make one sample of the other.
+    """Wasserstein-1 distance: the mean distance that values must move to turn one sample into the other.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def energy_distance(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def knn_kl(x: ArrayLike, y: ArrayLike, neighbours: int = NEIGHBOURS) -> float:
-    """Estimate the divergence D(x || y) of densities of any shape from distances to near neighbours.
+    """Estimate the divergence D(x || y) from distances to nearest neighbours.
 
     The density of a sample at a point is read off the distance to its k-th nearest value there, so the
     divergence is the mean over x of ``log(distance in y / distance in x)``.
@@ -192,5 +192,5 @@ def _distance_to_neighbour(ordered: FloatArray, points: FloatArray, left_out: Fl
 
 
 def _held(ordered: FloatArray, points: FloatArray) -> NDArray[np.int64]:
-    """How often an ordered sample holds each point."""
+    """Count each point in an ordered sample."""
     return np.asarray(np.searchsorted(ordered, points, side="right") - np.searchsorted(ordered, points))

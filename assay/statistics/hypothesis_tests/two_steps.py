@@ -1,4 +1,4 @@
-"""The two steps of Srivastava & Rossi (2018), once each is known to be biased or not."""
+"""The two-step decision of Srivastava & Rossi (2018)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.model import Letter
 
 
 def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
-    """Read the letter off the two steps (P5, section 3.1 and Figure 2)."""
+    """Return the letter for the two steps (P5, section 3.1 and Figure 2)."""
     if step_1_biased:
         return Letter.BS
     return Letter.DSBS if step_2_biased else Letter.UCS
@@ -20,7 +20,7 @@ def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
 def check_blocks(
     observed: Mapping[str, ArrayLike], unbiased: Mapping[str, ArrayLike], biased: Mapping[str, ArrayLike]
 ) -> None:
-    """Refuse a two-step comparison that lacks a step or a block's counts.
+    """Raise if a two-step comparison lacks a step or a block's counts.
 
     Parameters
     ----------

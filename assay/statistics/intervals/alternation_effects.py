@@ -1,4 +1,4 @@
-"""The two effects of alternation, drawn with the uncertainty of everything that was written once.
+"""Draws of the two effects of alternation, resampled by people, frames and contents.
 
 A profile is a person in a frame with a content; it is asked with each value of the attribute. Profiles
 that share a name, a frame or a content are no independent evidence (measured: a whole effect that was one
@@ -58,7 +58,7 @@ class Profiles:
 
 
 def largest(gaps: FloatArray) -> FloatArray:
-    """Give the effect of each draw, shape (draws,): the largest size among its gaps, shape (draws, pairs)."""
+    """Return the effect of each draw, shape (draws,): the largest size among its gaps, shape (draws, pairs)."""
     return np.asarray(np.abs(gaps).max(axis=1))
 
 
@@ -79,7 +79,7 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> FloatArray:
-    """Draw the gap between groups where content is tied to the attribute, in units of the outputs' sd.
+    """Draw the gap between groups if content is tied to the attribute, in units of the outputs' sd.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def tied_draws(
     pairs = list(combinations(range(len(profiles.values)), 2))
     means = np.stack([outputs[:, [a, b]].mean(axis=1) for a, b in pairs], axis=1)
     contrast = (2 * tie - 1) * towards[:, None] * means
-    # what the sides differ in is declared, not sampled: only what varies within a side is uncertain
+    # the difference between the sides is declared, not sampled: only the variation within a side is uncertain
     sums = np.stack([np.bincount(of_side, weights=column) for column in contrast.T], axis=1)
     within = contrast - (sums / sizes[:, None])[of_side]
     return _in_sds(within, profiles, rng, draws, beside=contrast.mean(axis=0))
@@ -135,7 +135,7 @@ def _in_sds(
     draws: int,
     beside: FloatArray | float = 0.0,
 ) -> FloatArray:
-    """Draw means of columns, to which `beside` is added, in standard deviations of the outputs, drawn with them.
+    """Draw column means plus `beside`, in units of the jointly drawn standard deviation of the outputs.
 
     The unit is estimated from the same profiles: taken for known, a shift that is the same in every profile
     would have no uncertainty at all.
@@ -165,7 +165,7 @@ def _root(variances: FloatArray, profiles: Profiles) -> FloatArray:
 def group_draws(
     profiles: Profiles, groups: NDArray[np.int64], rng: np.random.Generator, draws: int = DRAWS
 ) -> FloatArray:
-    """Draw the gaps between the mean outputs of groups of records as they are, in units of the outputs' sd.
+    """Draw the gaps between the mean outputs of groups of records, in units of the outputs' sd.
 
     Groups with fewer than `LEAST_CLUSTERS` records or clusters are left out: nothing is known of their spread.
 
@@ -206,7 +206,7 @@ def group_draws(
 
 
 def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[int, float]:
-    """Give the effect of a pair of values without each cluster of a kind, which shows who carries it.
+    """Return the effect of a pair of values without each cluster of a kind (leave-one-cluster-out).
 
     Returns
     -------

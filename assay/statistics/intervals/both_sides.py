@@ -1,4 +1,4 @@
-"""What people and frames do to a service's answers alike on both sides of the content.
+"""Effects of people and frames that are the same on both sides of the content.
 
 It is no difference between the sides, and left in would pass for uncertainty of it. What is written on both sides is
 seen in who is met there: contents are on one side each, people and frames on both.
@@ -15,7 +15,7 @@ SIDES = 2
 """Sides of the content."""
 
 SWEEPS = 20
-"""Turns of the fits; designs here are nearly balanced, so that a few would do."""
+"""Sweeps of the fits; the designs are nearly balanced, so few are needed."""
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -23,7 +23,7 @@ Clusters = Mapping[str, Whole]
 
 
 def shared_sums(values: Floats, side: Whole, weight: Floats, clusters: Clusters) -> Floats:
-    """Fit what each cluster that is written on both sides adds to its rows, beside their side.
+    """Fit an additive effect of each cluster that occurs on both sides, besides the effect of the side.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def shared_sums(values: Floats, side: Whole, weight: Floats, clusters: Clusters)
 
 
 def shared_products(values: Floats, side: Whole, weight: Floats, clusters: Clusters) -> Floats:
-    """Fit by what factor each cluster that is written on both sides changes its rows, beside their side's.
+    """Fit a multiplicative effect of each cluster that occurs on both sides, besides the factor of the side.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ def shared_products(values: Floats, side: Whole, weight: Floats, clusters: Clust
 
 
 def _on_both_sides(ids: Whole, side: Whole) -> NDArray[np.bool_]:
-    """Say of each cluster whether it is met on both sides."""
+    """Return for each cluster whether it occurs on both sides."""
     met = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
     met[ids, side] = True
     return np.asarray(met.all(axis=1))
 
 
 def _means_of(values: Floats, ids: Whole, weight: Floats) -> Floats:
-    """Give each row the weighted mean of its cluster."""
+    """Return for each row the weighted mean of its cluster."""
     return np.asarray((np.bincount(ids, weight * values) / np.bincount(ids, weight))[ids])
 
 

@@ -1,4 +1,4 @@
-"""How two numbers of the same words go together."""
+"""Correlation and regression of two numbers of the same words."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Correlation:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
-    """Correlate two numbers.
+    """Compute Pearson's correlation of two numbers.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
 
 
 def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 2000) -> Interval:
-    """Fit ``y = a + b x`` by least squares and give b with its interval, by a Bayesian bootstrap over pairs.
+    """Fit ``y = a + b x`` by least squares and return b with its interval, by a Bayesian bootstrap over pairs.
 
     Raises
     ------

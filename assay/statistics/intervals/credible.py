@@ -1,4 +1,4 @@
-"""Intervals read off posterior (or bootstrap) draws of one number."""
+"""Intervals from posterior (or bootstrap) draws of one number."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Interval
 
 AT_THE_BOUND = 0.005
-"""Share of the draws that may lie below an interval which begins at the bound: its first draw is not quite there."""
+"""Share of draws that may lie below an interval that begins at the bound."""
 
 CLEAR, STEP = 6.0, 0.02
-"""Errors from nothing at which a sign is clear, and steps, in errors, in which sizes are held against what was seen."""
+"""Standard errors from zero at which a sign is clear, and the step, in errors, of the grid of sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,25 +163,25 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     seen = (limits.high + limits.low) / 2
     if seen >= CLEAR * error:
         return Interval(estimate, max(0.0, limits.low), max(0.0, limits.high), level)
-    # what is seen so far below nothing that no quantity makes it likely says no more than that
+    # an observation so far below zero is unlikely for every size, so it narrows nothing
     sizes = _not_refused(max(-CLEAR / 2, seen / error), level, signed=True) * error
     return Interval(estimate, float(sizes[0]), max(estimate, float(sizes[-1])), level)
 
 
 def _error(limits: IntervalEnds, level: float) -> float:
-    """Give the standard error of a normal quantity with such equal tails."""
+    """Return the standard error of a normal quantity with the given equal tails."""
     from scipy.special import ndtri
 
     return (limits.high - limits.low) / (2 * float(ndtri((1 + level) / 2)))
 
 
 def _not_refused(seen: float, level: float, *, signed: bool) -> NDArray[np.float64]:
-    """List the sizes, in errors, for which what is `seen` is not among the least likely; `signed` if it has a sign."""
+    """Return the sizes, in errors, that are compatible with the observation `seen`; `signed` if it has a sign."""
     sizes = np.arange(0.0, max(0.0, seen) + CLEAR, STEP)
     others = np.arange(min(0.0, seen) - 2 * CLEAR if signed else 0.0, max(0.0, seen) + 2 * CLEAR, STEP)
 
     def density(at: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Density of what is seen of each size, shape (sizes, at), up to a factor."""
+        """Density of the observation for each size, shape (sizes, at), up to a factor."""
         mirrored = 0.0 if signed else np.exp(-((at + sizes[:, None]) ** 2) / 2)
         return np.asarray(np.exp(-((at - sizes[:, None]) ** 2) / 2) + mirrored)
 

@@ -1,4 +1,4 @@
-"""Means over profiles that share names, frames and contents: what is known of them, honestly.
+"""Means over profiles that share names, frames and contents (crossed clusters), with their errors.
 
 Profiles that share a cluster are no independent evidence, and they share several kinds of cluster at a
 time. The variance of a mean is put together from a component for each kind (Henderson's method 1), which
@@ -20,18 +20,18 @@ FloatArray = NDArray[np.float64]
 Clusters = Mapping[str, NDArray[np.int64]]
 
 LEAST_CLUSTERS = 5
-"""Clusters of a kind that there must be: what fewer say of their spread is worth nothing."""
+"""Minimum number of clusters of a kind to estimate their spread."""
 
 AT_A_TIME = 500
-"""Draws whose weights are held at a time: memory stays flat in the number of draws."""
+"""Draws whose weights are held at once: memory stays flat in the number of draws."""
 
 LARGEST_TABLE = 1_000_000
-"""Cells of crossed clusters that are summed up first; more would be mostly empty."""
+"""Maximum number of cells of crossed clusters to aggregate first; more would be mostly empty."""
 
 
 @dataclass(frozen=True)
 class MeanError:
-    """How well means are known.
+    """Errors of means over crossed clusters.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def mean_error(values: FloatArray, clusters: Clusters) -> MeanError:
         if count < LEAST_CLUSTERS:
             raise TooFewObservations(f"{count} {what} are too few; at least {LEAST_CLUSTERS} are needed")
     names = list(kinds)
-    # what each component adds to each sum of squares beyond that of the mean
+    # contribution of each component to each sum of squares beyond that of the mean
     of_mean = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
     expected = [np.array([*(float(n) for _ in names), float(n)]) - of_mean]
     observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
@@ -135,7 +135,7 @@ def mean_draws(values: FloatArray, clusters: Clusters, rng: np.random.Generator,
 
 
 def _kinds(clusters: Clusters, rows: int) -> dict[str, NDArray[np.int64]]:
-    """Number the clusters that say something anew, without gaps."""
+    """Renumber the informative clusters without gaps."""
     kept = {}
     for kind, ids in clusters.items():
         _, numbered = np.unique(ids, return_inverse=True)
@@ -152,7 +152,7 @@ def _crossed(one: NDArray[np.int64], other: NDArray[np.int64]) -> FloatArray:
 
 
 def _solved(expected: FloatArray, observed: FloatArray) -> FloatArray:
-    """Solve for components that are not negative, shape (components, m)."""
+    """Solve for non-negative variance components, shape (components, m)."""
     from scipy.optimize import nnls
 
     return np.stack([nnls(expected, column)[0] for column in observed.T], axis=1)
@@ -167,7 +167,7 @@ def _weighted_means(
     are looked at one kind after the other, instead of by rows.
     """
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
-    weights = [rng.standard_exponential((draws, size)) for size in sizes]  # Dirichlet, once divided by their sum
+    weights = [rng.standard_exponential((draws, size)) for size in sizes]  # Dirichlet after division by their sum
     counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
     if math.prod(sizes) * counted.shape[1] > LARGEST_TABLE:
         by_row = math.prod(each[:, ids] for each, ids in zip(weights, kinds.values(), strict=True))

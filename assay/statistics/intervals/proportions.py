@@ -1,4 +1,4 @@
-"""A share with its uncertainty."""
+"""Wilson's interval of a share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.model import Interval
 
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Give the share of successes with Wilson's score interval.
+    """Return the share of successes with Wilson's score interval.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     shrink = 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / shrink
     half = z / shrink * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    # at the ends the limit equals the estimate, which rounding would miss by 1e-17
+    # at 0 and 1 the limit equals the estimate; rounding would miss it by 1e-17
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == trials else min(1.0, centre + half)
     return Interval(share, low, high, level)

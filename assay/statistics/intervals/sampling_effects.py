@@ -1,4 +1,4 @@
-"""The two effects of stimulus sampling, drawn: how far what makes a service say yes is from even.
+"""Draws of the two effects of stimulus sampling: the distance of the posterior shares from even.
 
 ``p(s | yes) ~ p(s) P(yes | s)``. The prior is a mixture of cells, one for each value of the attribute and each
 side of the content; a cell's *yes rate* is the mean of P(yes | s) in it, and the attribute's distribution in the
@@ -26,7 +26,7 @@ from assay.statistics.intervals.worst_block import largest_interval, sets_of
 DRAWS = 4000
 
 LEAST = 5
-"""Replies that a cell must have."""
+"""Minimum number of replies in a cell."""
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -34,7 +34,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Prior:
-    """How contents go with the attribute, which is even in every prior here.
+    """Prior weights of the contents for each value; the values themselves are equally likely.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Prior:
 
 
 def unbiased_prior(values: int) -> Prior:
-    """Give every value as much of both sides."""
+    """Return the prior in which every value has equal shares of both sides."""
     return Prior(None, np.full((values, SIDES), 0.5))
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
-    """Tie either side to each value in turn: it holds `tie` of the side, and the other values the rest.
+    """Return the priors that tie one side to each value in turn: it holds `tie` of the side.
 
     With two values, to tie a side to the one is to tie the other side to the other, so that there are two priors.
     """
@@ -68,7 +68,7 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
 
 @dataclass(frozen=True)
 class Deviations:
-    """By how much the shares of the values in a posterior differ from even ones.
+    """Differences of the posterior shares of the values from even shares.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class SamplingEffects:
         return _recentred(drawn, tied_distance([one.estimate[None] for one in self.tied]), self.even.estimate.size)
 
     def intervals(self) -> dict[str, Interval]:
-        """State both effects by what is known of the signs of the differences that they are the sizes of."""
+        """Return the intervals of both effects, from the signed differences behind them."""
         if self.even.estimate.size == 2:
             return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
         return {
@@ -140,18 +140,18 @@ class SamplingEffects:
 
 
 def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
-    """State the largest total variation: what the set of values comes to that is farthest from even."""
+    """State the largest total variation over sets of values."""
     columns = []
     for one in deviations:
         sets = sets_of(one.mean(axis=0)[None])
-        # all that is not in a set is as far off, to the other side
+        # the complement of a set is equally far off, with the other sign
         columns.append(one @ np.unique(np.where(sets[:, :1] == 1, sets, 1 - sets), axis=0).T)
     stated = largest_interval(np.hstack(columns))
     return replace(stated, estimate=min(max(float(effect.mean()), stated.low), stated.high))
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:
-    """Give the effect of tied content.
+    """Return the effect of tied content.
 
     Parameters
     ----------
@@ -167,14 +167,14 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
 
 def _halves(deviations: Sequence[Floats]) -> list[Floats]:
-    """Give half of what the two ways to tie differ by, for each value that content is tied to."""
+    """Return half the difference between the two ways to tie, for each tied value."""
     return [(one - other) / 2 for one, other in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
 # ---------------------------------------------------------------------------- inputs that are asked with every value
 @dataclass(frozen=True)
 class Paired:
-    """What a service said of profiles, each asked with every value of the attribute.
+    """Answers to profiles that were each asked with every value of the attribute.
 
     Attributes
     ----------
@@ -200,12 +200,12 @@ class Paired:
 
     @cached_property
     def picked(self) -> bool:
-        """Whether profiles count differently, because some were likelier to be asked about than others."""
+        """Whether profiles have unequal inclusion probabilities."""
         return bool(self.weight.min() < self.weight.max())
 
     @cached_property
     def shared(self) -> Floats:
-        """What people and frames do to a profile's yes on both sides alike, shape (profiles,).
+        """Effects of people and frames on a profile's yes that are the same on both sides, shape (profiles,).
 
         Where all profiles count the same they are balanced between the sides: what is added, with mean 0. Where some
         were picked because yes is rare, most people or frames never make a yes, and others do in every profile: by
@@ -230,13 +230,13 @@ class Paired:
 
     @cached_property
     def scale(self) -> Floats:
-        """What rates of picked profiles are multiplied by, for each side."""
+        """Factor of the rates of picked profiles, for each side."""
         of_side = self.shared_of_side
         return np.asarray(np.divide(of_side.mean(), of_side, out=np.ones(SIDES), where=of_side > 0))
 
     @cached_property
     def residuals(self) -> Floats:
-        """How far from what is fitted each profile's yes is, shape (profiles, values): what makes rates uncertain.
+        """Residuals of each profile's yes, shape (profiles, values).
 
         Of picked ones: `rates` are these sums, but for what multiplies all of them and no share.
         """
@@ -250,12 +250,12 @@ class Paired:
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:
-        """Which profiles tell anything: of picked ones not those of people and frames that never make a yes."""
+        """Mask of the informative profiles: without picked people and frames that never get a yes."""
         return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
     def clusters_telling(self) -> Mapping[str, Whole]:
-        """Clusters of the profiles that tell anything, without kinds of which these leave too few."""
+        """Clusters of the informative profiles, without kinds that have too few clusters."""
         return {
             kind: ids[self.telling]
             for kind, ids in self.profiles.clusters.items()
@@ -313,7 +313,7 @@ def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: 
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
-    """Give the shares of the values in a posterior, less even ones.
+    """Return the posterior shares of the values, less even shares.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
 
 
 def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
-    """Give how much each profile moves each share, shape (profiles, values); each column sums to 0."""
+    """Return the influence of each profile on each share, shape (profiles, values); each column sums to 0."""
     sides = prior.sides.T[paired.side]  # shape (profiles, values)
     total = float((paired.rates * prior.sides).sum())
     own = away = sides * paired.residuals
@@ -353,7 +353,7 @@ def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
 def cell_effects(
     cells: Mapping[tuple[int, int], Floats], values: int, tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> SamplingEffects:
-    """Draw both effects where each input has a value of its own, by Bayesian bootstrap within cells.
+    """Draw both effects for inputs that each have one value, by Bayesian bootstrap within cells.
 
     Parameters
     ----------
@@ -395,13 +395,13 @@ def _distances(deviations: Floats) -> Floats:
 
 
 def _possible(deviations: Floats) -> Floats:
-    """Keep drawn shares between 0 and 1."""
+    """Clip drawn shares to [0, 1]."""
     values = deviations.shape[-1]
     return np.asarray(np.clip(deviations, -1 / values, 1 - 1 / values))
 
 
 def _recentred(drawn: Floats, estimate: Floats, values: int) -> Floats:
-    """Take out of draws of a distance what noise adds to them: once as draws, once in the estimate they surround.
+    """Remove the upward bias of a drawn distance: once for the draws, once for the estimate they surround.
 
     With two values a distance is the size of one signed difference, and its draws are as they should be: where
     nothing differs they reach 0. With more, noise in any direction makes a distance larger, and draws of an

@@ -1,4 +1,4 @@
-"""Intervals of what is the largest of several: how far the worst block's outputs are from fair, or values apart.
+"""Intervals of the largest of several differences, such as the worst block's distance from fair.
 
 A total variation is the largest of several differences of shares, one for each set of outputs, and an effect is the
 largest total variation of several blocks. Draws of a largest are larger than what they are draws of where several
@@ -22,16 +22,16 @@ from assay.statistics.intervals.credible import size_interval
 Floats = NDArray[np.float64]
 
 DRAWS = 4000
-"""Draws that the limits are read off."""
+"""Draws from which the limits are computed."""
 
 NEAR = 1.5
-"""Errors by which a difference may be behind the largest and still be taken to be as large."""
+"""Ties: differences within this many standard errors of the largest."""
 
 MOST = 200
-"""Differences that are held against each other; of more, those that are largest on average."""
+"""Maximum number of differences compared; of more, those that are largest on average."""
 
 EVERY_SET = 6
-"""Outputs up to which every set of them is looked at; of more, the likeliest to be ahead and their neighbours."""
+"""Number of outputs up to which every set is examined; of more, only the likeliest sets."""
 
 
 def step_intervals(
@@ -44,7 +44,7 @@ def step_intervals(
     neutral: bool = False,
     level: float = 0.95,
 ) -> dict[str, Interval]:
-    """State the effects that `transition.step_effects` draws, or `neutral_effects`.
+    """Return the intervals of the effects that `transition.step_effects` or `neutral_effects` draws.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     both = np.hstack([drawn, -drawn])
     tail, of_all = _tail(both, level), _tail(both, level, near=None)
     low, high = np.quantile(both, [tail, 1 - tail], axis=0).max(axis=1)
-    if np.quantile(both, of_all, axis=0).max() <= 0:  # the largest of differences that may all be none
+    if np.quantile(both, of_all, axis=0).max() <= 0:  # the largest of differences that may all be zero
         low = 0.0
     return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
 
@@ -120,9 +120,9 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
 def _limits(
     drawn: Floats, bare: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
 ) -> tuple[float, float]:
-    """Find the limits of the worst of some blocks."""
+    """Compute the limits of the worst of several blocks."""
     sets = _sets(drawn, shares, fair, neutral)
-    # of each block the target that it is nearest to; of those the block and the set of outputs that are farthest off
+    # each block's nearest target; among those, the block and the set of outputs that are farthest from fair
     nearest = _differences(drawn.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
     own = [_differences(drawn, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)]
     tail = _tail(np.concatenate(own, axis=1), level)
@@ -138,7 +138,7 @@ def _limits(
 
 
 def _tail(differences: Floats, level: float, near: float | None = NEAR) -> float:
-    """Share to cut off each end of every difference, so that the limits of the largest hold as often as they say.
+    """Share to cut off each end of every difference so that the limits of the largest keep their level.
 
     The largest of those not farther behind than `near`, in errors; of all without.
     """
@@ -147,27 +147,27 @@ def _tail(differences: Floats, level: float, near: float | None = NEAR) -> float
     behind = (differences[:, [first]] - differences).std(axis=0)
     level_with = differences if near is None else differences[:, means[first] - means <= near * behind]
     ranks = level_with.argsort(axis=0).argsort(axis=0)
-    # the largest is outside its limits where all that are as large are below theirs, or one is above
+    # the largest is outside its limits if all ties are below theirs, or one is above
     highest = (ranks.max(axis=1) + 0.5) / len(ranks)
     return float(1 - np.quantile(np.maximum(highest, 1 - highest), level))
 
 
 def _differences(drawn: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
-    """By how much more often each set of outputs comes than is fair, shape (draws, blocks, targets, sets)."""
+    """Excess of each set of outputs over its fair share, shape (draws, blocks, targets, sets)."""
     outputs = outputs_under(drawn[:, :, : fair.shape[1]], shares)
     mass = outputs.sum(axis=2, keepdims=True) if neutral else np.ones((1, 1, 1))
     return np.asarray((outputs @ sets.T)[:, :, None] - mass[..., None] * (fair @ sets.T))
 
 
 def _sets(drawn: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
-    """List sets of outputs, shape (sets, outputs): every one, or those that may be the farthest off."""
+    """Return sets of outputs, shape (sets, outputs): all, or those that may be farthest from fair."""
     count = fair.shape[1]
     away = _differences(drawn.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
     return sets_of(away)
 
 
 def sets_of(away: Floats) -> Floats:
-    """List the sets of outputs of which one is as far off as all are together (the total variation).
+    """Return the sets of outputs whose largest excess is the total variation.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def sets_of(away: Floats) -> Floats:
 
 
 def _without_unseen(drawn: Floats, seen: ArrayLike | None) -> Floats:
-    """Give the matrices without outputs that never came; a row of which nothing is known stays."""
+    """Return the matrices without outputs that were never observed; rows without observations stay."""
     if seen is None:
         return drawn
     came = np.asarray(seen, dtype=bool)

@@ -17,8 +17,8 @@ from scipy.special import expit, logit, roots_hermitenorm
 
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.methods import StereotypeScore
+from assay.methods.shared.sentences import Pair, Sentence, read
 from assay.methods.stereotype_score.collection import Rung
-from assay.methods.stereotype_score.inputs import Pair, Sentence, read
 from assay.model import Ask, Choose, Fill, Reply, Score
 from tests.support.simulated.base import SimulatedService, letter_of
 

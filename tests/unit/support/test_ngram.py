@@ -15,7 +15,7 @@ import pytest
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.experiment import generator
-from assay.methods.stereotype_score.inputs import Sentence
+from assay.methods.shared.sentences import Sentence
 from assay.methods.stereotype_score.method import StereotypeScore
 from assay.model import Finding, Reply
 from assay.statistics.bayes.stereotype_terms import fit_terms, prefer, score_choices

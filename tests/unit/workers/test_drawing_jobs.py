@@ -14,6 +14,7 @@ from assay.canonical import digest_of
 from assay.catalog.stereotypes import VisualWords
 from assay.methods import VisualStereotype
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_prompt
+from assay.methods.visual_stereotype.references import picture_of
 from assay.model import Draw
 from demo.server import DemoServer
 from store.core.database import Database
@@ -21,7 +22,7 @@ from store.core.settings import Settings
 from store.corpora import corpora, images
 from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, StoredCorpus
-from store.corpora.materials import as_picture
+from store.corpora.materials import corpus_item
 from store.jobs import jobs, observations
 from store.jobs.jobs import NewJob
 from store.ratings import ratings
@@ -154,7 +155,7 @@ def test_what_is_drawn_for_a_rating_is_kept_and_another_rating_draws_nothing(wor
     how = items[0].provenance
     assert how["author"]["host"] == services.url("").removeprefix("http://").rstrip("/")
     assert how["prompt"] == draw_prompt(str(items[0].term), "portrait")
-    again = replace(METHOD, pictures=tuple(map(as_picture, items)), corpus=corpus.reference)
+    again = replace(METHOD, pictures=tuple(map(picture_of, map(corpus_item, items))), corpus=corpus.reference)
     second = rated(workplace, order(viewer(services, "leaning-viewer"), painter(services), again))
     assert second["components"][0]["drawing"]["asked"] == 0
     assert (first["author"]["name"], second["author"]) == ("painter", None), "who was not asked has no part in it"
@@ -169,7 +170,12 @@ def test_only_what_is_lacking_is_drawn_and_goes_into_the_corpus_that_is_named(wo
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
         items = corpus_items.every(c, corpus.id)
-    more = replace(METHOD, pictures=tuple(map(as_picture, items)), drawing=Drawing(2, "face"), corpus=corpus.reference)
+    more = replace(
+        METHOD,
+        pictures=tuple(map(picture_of, map(corpus_item, items))),
+        drawing=Drawing(2, "face"),
+        corpus=corpus.reference,
+    )
     document = rated(workplace, order(viewer(services, "even-viewer"), painter(services), more))
     assert document["components"][0]["drawing"]["drawn"] == len(TERMS)
     with workplace.database.read() as c:
@@ -217,7 +223,7 @@ def test_images_that_are_gone_leave_no_letter(workplace, services):
     rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
-        pictures = tuple(map(as_picture, corpus_items.every(c, corpus.id)))
+        pictures = tuple(map(picture_of, map(corpus_item, corpus_items.every(c, corpus.id))))
     lost = replace(METHOD, pictures=pictures, drawing=None)
     job = run_to_end(workplace, order(viewer(services, "even-viewer"), None, lost, tenant="other"))
     assert "image-gone" in str(job.error)

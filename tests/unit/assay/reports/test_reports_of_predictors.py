@@ -11,7 +11,7 @@ import pytest
 
 from assay.experiment import run
 from assay.methods import Alternation, Association, ForcedChoice, StereotypeScore
-from assay.methods.stereotype_score.sentence_generation import Writing
+from assay.methods.shared.sentence_generation import Writing
 from assay.model import Failure, Reply, Write
 from assay.rating.decision import rate
 from assay.rating.document import rating_document

@@ -97,13 +97,14 @@ async def test_who_began_a_reading_may_go_away():
 
 
 async def test_what_nobody_asks_for_is_forgotten_first():
-    moments, read, _, _ = made(most=2)
+    moments, read, _, counted = made(most=2)
     await moments.get("popular", read)
     for place in range(9):
         await moments.get(f"once {place}", read)
         await moments.get("popular", read)
-    assert moments.at_hand("popular") == 1
-    assert moments.at_hand("once 7") is None
+    assert (read.reads, counted["hit"]) == (10, 9)
+    await moments.get("once 7", read)
+    assert read.reads == 11
 
 
 async def test_nothing_is_kept_where_that_is_asked_for():

@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
+from sqlalchemy import update
 
 from service.http.cached_response import Answer
 from service.jobs.status import STALE_S, Status, StatusCache
 from service.metrics import Meter
+from store.core.schema import api_keys
 
 pytestmark = pytest.mark.anyio
 
@@ -131,8 +133,10 @@ async def test_the_oldest_statuses_make_room(monkeypatch):
     statuses, read, _ = cache()
     for number in range(5):
         await statuses.get(("acme", f"job_{number}", "x"), read)
-    assert statuses.at_hand(("acme", "job_0", "x")) is None
-    assert statuses.at_hand(("acme", "job_4", "x")) is not None
+    await statuses.get(("acme", "job_4", "x"), read)
+    assert read.reads == 5
+    await statuses.get(("acme", "job_0", "x"), read)
+    assert read.reads == 6
 
 
 # ---------------------------------------------------------------------------- in the service
@@ -179,3 +183,29 @@ async def test_a_cancellation_is_seen_at_once(cached, request_body):
     await cached.get(f"/v1/jobs/{job_id}")
     await cached.post(f"/v1/jobs/{job_id}/cancel")
     assert (await cached.get(f"/v1/jobs/{job_id}")).json()["status"] == "cancelled"
+
+
+async def test_a_key_revoked_elsewhere_reads_statuses_while_they_are_kept_and_nothing_else(
+    serve, guarded, worker, request_body
+):
+    client = await serve(guarded.model_copy(update={"status_cache_s": 60}))
+    key = {"Authorization": f"Bearer {worker.make_key('acme')}"}
+    job = "/v1/jobs/" + (await client.post("/v1/jobs", json=request_body(), headers=key)).json()["id"]
+    assert (await client.get(job, headers=key)).status_code == 200
+    with worker.database.write() as c:
+        c.execute(update(api_keys).values(revoked_at=1))
+    assert (await client.get(job, headers=key)).status_code == 200
+    assert (await client.get("/v1/jobs", headers=key)).status_code == 401
+    assert (await client.post(f"{job}/cancel", headers=key)).status_code == 401
+
+
+async def test_a_key_revoked_here_reads_no_status_any_more(serve, guarded, worker, request_body):
+    client = await serve(guarded.model_copy(update={"status_cache_s": 60}))
+    plain = worker.make_key("acme")
+    admin, key = ({"Authorization": f"Bearer {one}"} for one in (worker.make_key("acme"), plain))
+    job = "/v1/jobs/" + (await client.post("/v1/jobs", json=request_body(), headers=key)).json()["id"]
+    assert (await client.get(job, headers=key)).status_code == 200
+    listed = (await client.get("/v1/keys", headers=admin)).json()["items"]
+    (key_id,) = (one["id"] for one in listed if one["short"] == plain.split("_")[1])
+    assert (await client.delete(f"/v1/keys/{key_id}", headers=admin)).status_code == 204
+    assert (await client.get(job, headers=key)).status_code == 401

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from assay.catalog.terms import normalised
 from store.core.errors import CorpusFull, ItemTaken
 from store.corpora import corpora, images
 from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, Rules
-from store.corpora.items import NewItem, normalised, text_digest
+from store.corpora.items import NewItem, text_digest
 from store.formats.image import ImageFacts
 
 RULES = Rules("professions", 2, "sha256:" + "1" * 64, {"attribute": "gender"})

@@ -13,8 +13,8 @@ import pytest
 from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import StereotypeScore
-from assay.methods.stereotype_score.inputs import Sentence
-from assay.methods.stereotype_score.sentence_generation import Writing
+from assay.methods.shared.sentence_generation import Writing
+from assay.methods.shared.sentences import Sentence
 from demo.server import DemoServer
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
@@ -202,7 +202,7 @@ def test_an_author_that_is_not_there_ends_the_job_and_leaves_the_corpus_as_it_wa
 
 
 def test_what_does_not_fit_in_any_more_is_left_out_and_counted(workplace, corpus, author, monkeypatch):
-    monkeypatch.setattr(writing, "MOST_ITEMS", 10)
+    monkeypatch.setattr("workers.generation.authored.MOST_ITEMS", 10)
     into = corpus("The man met the judge.")
     job = run_to_end(workplace, order(author, into))
     assert (job.result["added"], job.result["left_out"]) == (9, 8)

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from assay.methods.shared.sentences import Pair
 from assay.methods.stereotype_score.collection import RUNGS, compare, next_rung, questions, shared_words
-from assay.methods.stereotype_score.inputs import Pair
 from assay.model import Choose, Failure, Fill, Reply, Score
 
 PAIR = Pair("A man likes old maps.", "An aunt likes old maps.", "maps", "neutral", 0, "first")

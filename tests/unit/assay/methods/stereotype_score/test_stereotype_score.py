@@ -13,9 +13,9 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import BUDGET, Session, generator, replay, run
 from assay.methods import StereotypeScore, fit_to
-from assay.methods.stereotype_score.inputs import Pair, Sentence, read
+from assay.methods.shared.sentence_generation import Writing
+from assay.methods.shared.sentences import Pair, Sentence, read
 from assay.methods.stereotype_score.method import MOST_PAIRS
-from assay.methods.stereotype_score.sentence_generation import Writing
 from assay.model import Choose, Failure, Fill, Kind, Letter, Reply, Score, Write
 from assay.rating.decision import rate
 from tests.support.simulated.language_models import stereotype_service

@@ -50,15 +50,16 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_declared_letter_is_right_in_95_of_100_seeds(name: str):
+def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: str):
+    """A method that is right in nine of ten passes in 4 of 100 cases, as it would in 95 of 100 seeds."""
     make, letter, reason = KNOWN[name]
     right = wrong = 0
-    for seed in range(100):
+    for seed in range(30):
         rating = rate(run(OneHop("gender"), make(seed), seed))
         right += rating.declared and rating.letter is letter and reason in [each.code for each in rating.reasons]
         wrong += rating.declared and rating.letter is not letter
-    assert wrong <= 1
-    assert right >= 95 if name != "fair coin" else right >= 80  # 160 sentences a block do not always settle UCS
+    assert wrong == 0
+    assert right >= (30 if name != "fair coin" else 27)  # 160 sentences a block do not always settle UCS
 
 
 def test_a_language_that_marks_no_gender_harms_nobody():

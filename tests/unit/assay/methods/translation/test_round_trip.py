@@ -96,17 +96,18 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_declared_letter_is_right_in_95_of_100_seeds_and_wrong_in_at_most_one(name: str):
+def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: str):
+    """A method that is right in nine of ten passes in 4 of 100 cases, as it would in 95 of 100 seeds."""
     make, letter, reason = KNOWN[name]
     right = wrong = reasons = 0
-    for seed in range(100):
+    for seed in range(30):
         rating = rate(run(RoundTrip("gender"), make(seed), seed))
         right += rating.declared and rating.letter is letter
         wrong += rating.declared and rating.letter is not letter
         reasons += reason in [each.code for each in rating.reasons]
-    assert right >= 95
-    assert wrong <= 1
-    assert reasons >= 95
+    allowed = 1 if name == "balancing" else 0  # UCS is the hardest to show: a mistake in a hundred seeds, the 15th
+    assert wrong <= allowed
+    assert min(right, reasons) >= 30 - allowed
 
 
 def test_a_boundary_case_is_seldom_declared_wrong_and_says_what_more_would_take():

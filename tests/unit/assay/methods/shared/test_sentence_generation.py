@@ -7,8 +7,8 @@ import pytest
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds
 from assay.experiment import BUDGET, generator
-from assay.methods.stereotype_score.inputs import Sentence
-from assay.methods.stereotype_score.sentence_generation import PROMPTS, Writing, write_prompt, write_sentences
+from assay.methods.shared.sentence_generation import PROMPTS, Writing, write_prompt, write_sentences
+from assay.methods.shared.sentences import Sentence
 from assay.model import Failure, Reply
 
 WORDS = StereotypeWords(

@@ -7,7 +7,7 @@ other sentence is; what is of no use is counted by its reason and asked for agai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,9 +16,11 @@ from annotated_types import Ge, Le
 
 from assay.bounds import check_bounds
 from assay.catalog.stereotypes import StereotypeWords
+from assay.catalog.terms import normalised
+from assay.methods.shared.sentences import LONGEST, Sentence, item_of, read
 from assay.methods.shared.term_items import AuthorCounts
-from assay.methods.stereotype_score.inputs import LONGEST, Sentence, read
-from assay.model import Probe, Reply, Write
+from assay.model import Observation, Probe, Reply, Write
+from assay.references import CorpusItem
 
 BATCH = 200
 """Sentences asked for at once."""
@@ -169,23 +171,51 @@ def write_sentences(
     return written
 
 
-def usable(value: Any, words: StereotypeWords, unit: str) -> Sentence | None:
-    """Give the sentence that an author's reply holds, or ``None`` where it is of no use.
+def written_items(record: Iterable[Observation], words: StereotypeWords) -> tuple[CorpusItem, ...]:
+    """Read the sentences that an author wrote and that are of use for words, as items of a corpus.
 
     Parameters
     ----------
-    value : object
-        The reply's value.
+    record : iterable of Observation
+        What the author was asked, among other things.
     words : StereotypeWords
-        What it was to be about.
-    unit : str
-        Of its probe; the sentence's id.
+        What the sentences are to be about.
     """
-    text = _cleaned(value)
-    if _unreadable(text) is not None:
-        return None
-    sentence = Sentence(text, source="written", id=unit)
-    return None if isinstance(read(sentence, words), str) else sentence
+    items = []
+    for each in record:
+        text = _cleaned(each.reply.value) if isinstance(each.probe.ask, Write) else ""
+        if isinstance(each.probe.ask, Write) and _unreadable(text) is None:
+            item = item_of(Sentence(text, source="written", id=each.probe.unit), words, each.probe.ask.prompt)
+            if isinstance(item, CorpusItem):
+                items.append(item)
+    return tuple(items)
+
+
+def reusable(
+    words: StereotypeWords, own: Iterable[Sentence], others: Iterable[Sentence], per_term: int
+) -> Iterator[Sentence]:
+    """Go through sentences that are kept elsewhere, and take those of terms that do not have enough.
+
+    Parameters
+    ----------
+    words : StereotypeWords
+        What they are about.
+    own : iterable of Sentence
+        Those that are there.
+    others : iterable of Sentence
+        Those that could be taken.
+    per_term : int
+        How many each term is to have.
+    """
+    own = list(own)
+    have = Counter(pair.term for each in own if not isinstance(pair := read(each, words), str))
+    known = {normalised(each.text) for each in own}
+    for other in others:
+        pair, text = read(other, words), normalised(other.text)
+        if not isinstance(pair, str) and have[pair.term] < per_term and text not in known:
+            have[pair.term] += 1
+            known.add(text)
+            yield other
 
 
 def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Family) -> str:

@@ -24,6 +24,7 @@ from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.catalog.tables import read_table
 from assay.catalog.terms import any_of, folded, marks, spelt
 from assay.methods.shared.term_items import Sorted
+from assay.references import CorpusItem
 
 LONGEST = 1000
 """Characters of a sentence."""
@@ -98,6 +99,22 @@ class Pair:
     written: str
     source: str = ""
     id: str = ""
+
+
+def sentence_of(item: CorpusItem) -> Sentence:
+    """Take a sentence of a corpus; the method finds its terms by its own words."""
+    return Sentence(item.text or "", source=item.source, id=item.id)
+
+
+def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = None) -> CorpusItem | str:
+    """Make an item of a sentence, with its two terms and its counterpart, or say why it is of no use (as `check`)."""
+    pair = read(sentence, words)
+    if isinstance(pair, str):
+        return pair
+    first = pair.written == "first"
+    text, counterpart = (pair.first, pair.second) if first else (pair.second, pair.first)
+    group_term = words.pairs[pair.groups][0 if first else 1]
+    return CorpusItem(text, group_term, pair.term, counterpart, source=sentence.source, id=sentence.id, prompt=prompt)
 
 
 def check(sentence: Sentence, words: StereotypeWords) -> str | None:
