@@ -227,7 +227,7 @@ def test_sentences_of_other_corpora_with_the_same_rules_are_found_unless_they_ar
         added(database, one, sentence(f"Sentence {number}."), tenant=one.tenant)
     added(database, mine, sentence("My own."))
     with database.read() as c:
-        found = corpus_items.of_the_same_rules(c, "acme", RULES.digest, mine.id, 9)
+        found = corpus_items.sentences_of_rules(c, "acme", RULES.digest, mine.id, 9)
     assert [item.text for item in found] == ["Sentence 0.", "Sentence 2."]
 
 
