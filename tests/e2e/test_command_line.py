@@ -11,18 +11,15 @@ from pathlib import Path
 import pytest
 
 from demo.server import DemoServer
+from tests.support.commands import run_command
+
+
+def environment_of(**more: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")} | more
 
 
 def assay(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
-    return subprocess.run(
-        [sys.executable, "-m", "cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**clean, **environment},
-    )
+    return run_command(*arguments, environment=environment_of(**environment))
 
 
 def rate(services: DemoServer, name: str, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -121,6 +118,20 @@ def test_a_secret_from_the_environment_is_never_printed(services):
     for name in ("faithful", "unauthorised"):
         done = rate(services, name, "--full", ASSAY_TARGET_SECRET=secret)
         assert secret not in done.stdout + done.stderr
+
+
+def test_a_shell_sees_the_same_code_and_line():
+    """The other tests fork a process that has its libraries loaded; this one starts it anew."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "rate", "--protocol", "telepathy", "--url", "http://127.0.0.1:9"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment_of(),
+    )
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (64, "", 1)
+    assert "libretranslate" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["methods", "attributes", "protocols", "version", "--help"])
