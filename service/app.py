@@ -121,9 +121,9 @@ def create_app(
             try:
                 yield
             finally:
-                await service.jobs.event_stream.close()
-                service.jobs.dispatcher.close()
-                await service.http.rate_limit.close()
+                await service.feed.close()
+                service.bell.close()
+                await service.rates.close()
                 await service.database.close()
 
     app = FastAPI(
@@ -143,7 +143,7 @@ def create_app(
     app.state.service = service
     app.add_middleware(
         Exchange,
-        meter=service.metrics,
+        meter=service.meter,
         max_body_bytes=settings.max_body_bytes,
         max_upload_bytes=settings.max_upload_bytes,
     )
