@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -69,3 +70,28 @@ def waited_s(claim: Claim) -> float:
 def place_of(target: Target) -> str:
     """Host (and port) of a target, or the name of its protocol where that knows the way."""
     return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol
+
+
+_IMPORTING = threading.Lock()
+
+
+def import_first() -> None:
+    """Import what jobs need, in one thread while the others wait; the second call costs nothing.
+
+    Some libraries import each other in a circle. A second thread can then see them half imported, because
+    Python gives up a module's lock rather than wait for ever: jobs that began together failed by that.
+    """
+    with _IMPORTING:
+        _import()
+
+
+@cache
+def _import() -> None:
+    """Import the libraries and read the occupations (1.6 s of a processor), so that forked children share both."""
+    import scipy.optimize
+    import scipy.special  # noqa: F401
+
+    from assay.catalog.labour import occupations
+
+    for occupation in occupations():
+        _ = occupation.indefinite

@@ -149,10 +149,8 @@ def published_letter(
     def similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
 
-    if reading == "similar-to-biased":
-        step_1 = any(similar(block, biased) for block in unbiased)
-    else:
-        step_1 = any(not similar(block, unbiased) for block in unbiased)
+    literal = reading == "similar-to-biased"
+    step_1 = any(similar(block, biased) if literal else not similar(block, unbiased) for block in unbiased)
     looks_unbiased = [similar(block, unbiased) for block in biased]
     enough = any if (join or JOIN_OF[reading]) == "or" else all
     step_2 = not enough(looks_unbiased)
