@@ -46,7 +46,7 @@ from service.webhooks import callback_routes
 from service.webhooks import routes as webhooks
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
-from store.jobs.events import events
+from store.jobs.job import events
 from store.security.secrets import Vault
 
 ROUTERS = (

@@ -29,7 +29,8 @@ from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
-from workers.targets.checks.capability import Calls, Capability, one_by_one
+from workers.targets.checks.capability import Capability, one_by_one
+from workers.targets.checks.examination import Calls
 from workers.targets.checks.image_classifier import ImageExamination, looks_for
 from workers.targets.checks.language_model import ModelExamination
 from workers.targets.checks.predictor import PredictorExamination

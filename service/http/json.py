@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from fastapi import Request
@@ -17,6 +18,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from assay.errors import SpecificationError
 from service.http.problems import Problem
 
 MAX_DEPTH = 32
@@ -74,6 +76,30 @@ def json_response(
 def pointer_to(*parts: str | int) -> str:
     """Write a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+@contextmanager
+def located(*place: str | int) -> Iterator[None]:
+    """Say where in the body a specification error belongs.
+
+    >>> with located("target"):
+    ...     desk.check(target)            # field "base_url" becomes the pointer /target/base_url
+    """
+    try:
+        yield
+    except SpecificationError as error:
+        raise bad_specification(error, place) from None
+
+
+def field_parts(field: str | None) -> list[str]:
+    """Split the field that a specification error names: ``settings.links.0`` has three parts."""
+    return field.split(".") if field else []
+
+
+def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
+    """Make the problem of a specification error below a place in the body."""
+    told = {"pointer": pointer_to(*place, *field_parts(error.field)), "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[told])
 
 
 def _walk(value: Any) -> Iterator[tuple[str, int, str]]:

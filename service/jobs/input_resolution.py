@@ -21,7 +21,7 @@ from assay.methods.forced_choice.choice_trials import Trials
 from assay.model import Kind
 from service.corpora.experiment_inputs import with_pictures, with_sentences
 from service.dependencies import Service
-from service.http.problem_mapping import located
+from service.http.json import located
 from service.uploads.intake import UPLOADED, check_embedding, rows_of, trials_of
 from store.corpora import kept_material, specifications
 from store.corpora.specifications import StoredSpecification

@@ -59,7 +59,8 @@ async def place_suite(
     tenant = caller.tenant
     new = await here.database.read(_count_new, tenant, plan, repeat)
     if new:
-        await refuse_while_cooling(here, tenant, plan.target.descriptor["base_url"])
+        if here.settings.cooldown_s > 0:
+            await refuse_while_cooling(here, tenant, plan.target.descriptor["base_url"])
         await take(here, caller, new)
     answer = await here.database.write(_place, tenant, plan, repeat, show, here.settings.max_active_jobs, bool(wait))
     if isinstance(answer, PlacedSuite):

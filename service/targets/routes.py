@@ -11,11 +11,10 @@ from service.http.authentication import Reader, TargetWriter
 from service.http.cached_response import Answer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import TARGETS
 from service.http.pagination import Page, PageQuery, link_next
 from service.http.prefer import Wait
-from service.http.problem_mapping import located
 from service.http.problems import not_found
 from service.jobs.input_resolution import check_uploaded
 from service.jobs.routes import answer_order

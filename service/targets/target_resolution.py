@@ -9,9 +9,9 @@ from typing import Any
 from assay.errors import SpecificationError
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.problem_mapping import located
+from service.http.json import located
 from service.jobs.input_resolution import check_uploaded
-from service.targets.chains import with_links
+from service.targets.chains import CHAIN, with_links
 from service.targets.schemas import TargetDescription, TargetReference
 from store.targets import targets
 from store.targets.targets import StoredTarget
@@ -55,7 +55,8 @@ async def resolve_target(
     else:
         ordered = OrderedTarget(asked.descriptor(), asked.plain_secret())
     with located(field):
-        ordered = await with_described_links(here, caller, ordered)
+        if ordered.descriptor["protocol"] == CHAIN:
+            ordered = await with_described_links(here, caller, ordered)
         check_target(here, ordered)
         await check_uploaded(here, caller.tenant, ordered.descriptor)
     return ordered

@@ -5,6 +5,7 @@ Everything has a default that suits the embedded service on one machine.
 
 from __future__ import annotations
 
+from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
@@ -147,13 +148,13 @@ class Settings(BaseSettings):
         """The database to connect to: the one that is named, or else a file in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'assay.db'}"
 
-    @property
+    @cached_property
     def redis_url(self) -> str | None:
         """The broker, if it is a Redis: what several processes count together is counted there."""
         redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
         return self.broker_url if redis else None
 
-    @property
+    @cached_property
     def egress_networks(self) -> tuple[Network, ...]:
         """`egress_allow`, read."""
         return _networks(self.egress_allow)
@@ -163,7 +164,7 @@ class Settings(BaseSettings):
         """`secret_key_older`, read."""
         return _parts(self.secret_key_older.get_secret_value())
 
-    @property
+    @cached_property
     def keys_required(self) -> bool:
         """Whether callers must show an API key."""
         if self.auth == "auto":

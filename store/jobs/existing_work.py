@@ -1,4 +1,4 @@
-"""What is known already when a request arrives, read in one statement.
+"""What is known already when a request arrives, read in one statement, and the digest that finds it.
 
 Statements that every request needs are built once, when the module is imported: building one takes
 longer than the database needs to answer it.
@@ -6,10 +6,13 @@ longer than the database needs to answer it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, and_, bindparam, func, or_, select
 
+from assay.canonical import digest_of, target_digest
 from store.core.clock import now_ms
 from store.core.column_types import AnyText
 from store.core.schema import jobs, ratings
@@ -125,3 +128,57 @@ def queue_position(c: Connection, job: Job) -> int | None:
     if job.status != "queued":
         return None
     return 1 + int(c.execute(_AHEAD, {"due": job.next_run_at, "job_id": job.id}).scalar_one())
+
+
+def request_digest(
+    tenant: str,
+    target_id: str | None,
+    target: Mapping[str, Any],
+    experiment: Any,
+    seed: int,
+    author: Mapping[str, Any] | None = None,
+) -> str:
+    """Name a request so that equal requests have equal names.
+
+    Parameters
+    ----------
+    tenant : str
+        Who asks.
+    target_id : str or None
+        The kept target, if it is one.
+    target : mapping
+        Its description as a job carries it: kind, protocol, base_url, settings.
+    experiment : mapping or str
+        The method's full specification, or ``"probe"``.
+    seed : int
+        Seed of everything random.
+    author : mapping, optional
+        Description of the service that writes or draws, as a job carries it.
+
+    Returns
+    -------
+    str
+        ``sha256:…``
+    """
+    described = _described(target)
+    asked = {
+        "tenant": tenant,
+        "target": target_id or described,
+        "described": described,
+        "experiment": experiment,
+        "seed": seed,
+    }
+    if author is not None:
+        asked["author"] = {"id": author.get("id"), "described": _described(author)}
+    return digest_of(asked)
+
+
+def _described(target: Mapping[str, Any]) -> str:
+    return target_digest(
+        {
+            "kind": target["kind"],
+            "protocol": target["protocol"],
+            "url": target["base_url"],
+            "settings": target["settings"],
+        }
+    )

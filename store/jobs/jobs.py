@@ -6,7 +6,7 @@
 `store.jobs.leases`           claim, hold, heartbeat, release: who may write
 `store.jobs.runs`             record, stage, finish, fail, cancel: what a run writes
 `store.jobs.dispatch`         due, mark_dispatched, bury_poison …: what keeps jobs moving
-`store.jobs.events`           what happened, in order
+`store.jobs.job`           what happened, in order
 =======================  ==========================================================
 """
 
@@ -26,9 +26,21 @@ from store.core.schema import jobs
 from store.core.schema import outbox as outbox_table
 from store.jobs.backlog import backlog, counts_by_status, oldest_due_age_s
 from store.jobs.dispatch import bury_poison, count_stranded, due, mark_dispatched, reconciler_lock, release_orphans
-from store.jobs.events import Event, append, events
 from store.jobs.existing_work import Standing, find, queue_position, serialise, standing
-from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, Status, changed, columns_of, end_cancelled, job_from
+from store.jobs.job import (
+    COUNTERS,
+    UNFINISHED,
+    Event,
+    Job,
+    NewJob,
+    Status,
+    append,
+    changed,
+    columns_of,
+    end_cancelled,
+    events,
+    job_from,
+)
 from store.jobs.leases import Beat, Claim, claim, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_probe, record, stage

@@ -20,8 +20,8 @@ from store.core.ids import new_id
 from store.core.keyset import page_of
 from store.corpora.kept_material import with_kept
 from store.jobs import cool_down, jobs
+from store.jobs.existing_work import request_digest
 from store.jobs.job import NewJob
-from store.jobs.request_digest import request_digest
 from store.ratings.experiment_json import dump_method, parse_method
 from store.suites import suites
 from store.suites.recurrence import Rhythm

@@ -14,11 +14,10 @@ from collections.abc import Awaitable, Callable, Sequence
 import h11
 import httpx
 
-from workers.egress.addresses import Address, Network
 from workers.egress.connection import ClosedUnheard, Connection, Received
 from workers.egress.connection import Headers as HeaderList
 from workers.egress.failures import AddressRefused, CallFailed
-from workers.egress.guard import Guard, Place, Resolve, read_place, resolve
+from workers.egress.guard import Address, Guard, Network, Place, Resolve, read_place, resolve
 
 IDLE_S = 15.0
 """Seconds a kept connection may rest; servers close theirs after 5 s and more."""
