@@ -2,7 +2,8 @@
 
 A method counts what became of its questions, draws its two effects from their posterior (or by bootstrap), and hands
 both to a `Measurement`. Here the letter is decided, its probabilities are computed for other tolerances too, and it
-is estimated how many more questions would settle a letter that is not declared.
+is estimated how many more questions would settle a letter that is not declared. `look_sizes` gives the sizes of the
+sample at each look of a sequential design.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evidence becomes a rating here, and nowhere else.
+"""Evidence becomes a rating here, and nowhere else; letters of several components are combined to one.
 
 The scale is that of Srivastava & Rossi (2018), section 3.1, read as METHODS section 1 does:
 "biased" means an effect larger than a declared tolerance, and a letter is *declared* only when

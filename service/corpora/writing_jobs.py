@@ -19,7 +19,7 @@ from service.targets.target_resolution import resolve_target
 from store.corpora import specifications
 from store.corpora.corpora import StoredCorpus
 from store.corpora.items import MOST_ITEMS
-from store.jobs.existing_work import request_digest
+from store.jobs.submission import request_digest
 
 
 async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:

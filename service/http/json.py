@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from fastapi import Request
@@ -71,6 +72,26 @@ def json_response(
 ) -> Response:
     """Answer with `write_json`."""
     return Response(write_json(value), status, dict(headers or {}), "application/json")
+
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response that can be kept: its body as the bytes that were sent."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    replayed: bool = False
+
+    def response(self, **more: str) -> Response:
+        """Make the response, with further headers that are not kept."""
+        headers = {**self.headers, **more}
+        if self.replayed:
+            headers["Idempotency-Replayed"] = "true"
+        return Response(self.body, self.status, headers, JSON)
 
 
 def pointer_to(*parts: str | int) -> str:

@@ -11,9 +11,8 @@ from assay.methods import check_kind, fit_to
 from assay.model import Kind
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.cached_response import Answer
 from service.http.idempotency import Repeatable, once
-from service.http.json import located
+from service.http.json import Answer, located
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.authors import check_author, check_rated, resolve_author
@@ -21,14 +20,13 @@ from service.jobs.cool_down import refuse_while_cooling
 from service.jobs.input_resolution import fill_in, with_kept
 from service.jobs.schemas import TEN_YEARS_S, RatingRequest
 from service.targets.target_resolution import OrderedTarget
-from store.core.ids import new_id
+from store.core.columns import SealedSecret, new_id
 from store.jobs import idempotency, jobs
-from store.jobs.existing_work import request_digest
 from store.jobs.jobs import Job, NewJob
+from store.jobs.submission import request_digest
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.ratings.ratings import Stamp, StoredRating
-from store.security.secrets import SealedSecret
 
 CROWDED_RETRY_S = 5
 

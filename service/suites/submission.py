@@ -10,8 +10,8 @@ from typing import Any
 
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.cached_response import Answer
 from service.http.idempotency import Repeatable, keep, once
+from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.cool_down import refuse_while_cooling

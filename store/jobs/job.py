@@ -10,9 +10,8 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, inse
 
 from store.core import schema
 from store.core.clock import now_ms
-from store.core.ids import new_id
+from store.core.columns import SealedSecret, new_id, sealed_columns, sealed_from
 from store.core.schema import jobs
-from store.security.secrets import SealedSecret, sealed_columns, sealed_from
 from store.webhooks.outbox import announce
 
 

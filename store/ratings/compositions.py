@@ -10,11 +10,10 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, or_,
 
 from store.core.agency_schema import compositions
 from store.core.clock import now_ms
-from store.core.ids import new_id
+from store.core.columns import new_id, sealed_from
 from store.core.keyset import page_of
 from store.core.schema import ratings, targets
 from store.ratings.ratings import StoredRating
-from store.security.secrets import sealed_from
 from store.targets.targets import StoredTarget
 
 CANDIDATES = 25

@@ -1,7 +1,8 @@
 """Texts sent to a translator and what came back of them: transition counts, losses and examples of one component.
 
 A *row* is what went in (a pronoun, or the labour side of an occupation), an *output* is what was read from the reply
-(a value of the attribute, or the residual).
+(a value of the attribute, or the residual). A reply is evidence only if it can be compared with the question sentence
+by sentence. Any other reply is counted with its reason and never becomes a vote (METHODS section 2, "Pairing").
 """
 
 from __future__ import annotations

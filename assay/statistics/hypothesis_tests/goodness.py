@@ -6,7 +6,8 @@ which would be infinite, does not exist.
 
 The ready-made functions are not used, for what they do silently: `scipy.stats.chi2_contingency`
 applies Yates' correction to 2 x 2 tables (.124 instead of .0402 for (40, 0) against (36, 4)) and
-raises on a cell that is empty in both; `scipy.stats.chisquare` answers nan there.
+raises on a cell that is empty in both; `scipy.stats.chisquare` answers nan there. The exact test sums over all
+outcomes of the multinomial (`every_outcome`).
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import StereotypeScore
 from assay.methods.stereotype_score.sentence_generation import Writing
+from store.core.columns import new_id
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
-from store.core.ids import new_id
 from store.core.settings import Settings
 from store.corpora import corpora, specifications
 from store.corpora import items as corpus_items

@@ -1,7 +1,8 @@
-"""What translators over HTTP share: texts of one pair of languages go out, as many texts come back.
+"""Translators over HTTP: texts of one pair of languages go out, as many texts come back.
 
 A protocol is two pure steps: write the request for some texts (`_ask_texts`), and read the texts
-out of the answer (`_read`).
+out of the answer (`_read`). Services spell languages in several ways: ISO 639-1 with or without region,
+ISO 639-3, or codes of their own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known already when a request arrives, read in one statement, and the digest that finds it.
+"""Submission of a job: the digest of its request, the existing work that answers it, and the new row.
 
 Statements that every request needs are built once, when the module is imported: building one takes
 longer than the database needs to answer it.
@@ -6,17 +6,21 @@ longer than the database needs to answer it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, and_, bindparam, func, or_, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, and_, bindparam, func, insert, or_, select
+from sqlalchemy.sql.dml import ReturningInsert
 
 from assay.canonical import digest_of, target_digest
 from store.core.clock import now_ms
-from store.core.column_types import AnyText
+from store.core.columns import AnyText
+from store.core.schema import events as events_table
 from store.core.schema import jobs, ratings
-from store.jobs.job import UNFINISHED, Job, job_from
+from store.core.schema import outbox as outbox_table
+from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
+from store.webhooks.outbox import announce
 
 MOST_COUNTED = 200
 """Places in the queue that are counted; the work of a status must not grow with the queue."""
@@ -182,3 +186,81 @@ def _described(target: Mapping[str, Any]) -> str:
             "settings": target["settings"],
         }
     )
+
+
+# ------------------------------------------------------------------------------- new work
+_INSERT = (
+    insert(jobs)
+    .values(
+        deadline_at=now_ms() + bindparam("deadline_ms", type_=BigInteger),
+        cancel_requested=False,
+        version=1,
+        created_at=now_ms(),
+        next_run_at=now_ms(),
+        **dict.fromkeys(COUNTERS, 0),
+    )
+    .returning(jobs)
+)
+_INSERT_FINISHED = _INSERT.values(finished_at=now_ms())
+
+
+def add(c: Connection, new: NewJob) -> Job:
+    """Write a job down as queued, due at once. The row is its own dispatch request."""
+    job = _insert(c, _INSERT, new, status="queued", stage="queued")
+    append(c, job.id, "queued", {"expected": job.expected}, fence=0)
+    return job
+
+
+def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
+    """Write a job down that a fresh rating answers already: born succeeded, with its notice."""
+    job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id)
+    append(c, job.id, "succeeded", {"rating_id": rating_id}, fence=0)
+    announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": job.status, "rating_id": rating_id})
+    return job
+
+
+def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
+    """Write several jobs down in as many statements as one would take.
+
+    Parameters
+    ----------
+    c : Connection
+        A transaction.
+    wanted : sequence of (NewJob, str or None)
+        Each with the fresh rating that answers it already, or ``None``: then it is queued.
+
+    Returns
+    -------
+    list of Job
+        In the order in which they are wanted.
+    """
+    born: dict[str, Job] = {}
+    for statement, state, some in (
+        (_INSERT, {"status": "queued", "stage": "queued"}, [one for one in wanted if one[1] is None]),
+        (_INSERT_FINISHED, {"status": "succeeded", "stage": "rated"}, [one for one in wanted if one[1] is not None]),
+    ):
+        if some:
+            rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in some]
+            born.update((row["id"], job_from(row)) for row in c.execute(statement, rows).mappings())
+    made = [born[new.id] for new, _ in wanted]
+    if made:
+        c.execute(insert(events_table), [_birth(job) for job in made])
+    if ended := [job for job in made if job.finished]:
+        c.execute(insert(outbox_table), [_notice_of(job) for job in ended])
+    return made
+
+
+def _birth(job: Job) -> dict[str, Any]:
+    told = {"rating_id": job.rating_id} if job.finished else {"expected": job.expected}
+    return {"job_id": job.id, "type": job.status, "data": told, "fence": 0, "at": job.created_at}
+
+
+def _notice_of(job: Job) -> dict[str, Any]:
+    kind, at = f"job.{job.status}", job.created_at
+    told = {"type": kind, "data": {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}}
+    due = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
+    return {"job_id": job.id, "kind": kind, "payload": told, **due}
+
+
+def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:
+    return job_from(c.execute(statement, columns_of(new) | state).mappings().one())
