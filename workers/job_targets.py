@@ -38,6 +38,9 @@ from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import TranslatorExamination
 from workers.tenant_uploads import Library
 
+USUAL_PAIRS = (("en", "es"), ("es", "en"))
+"""Language pairs by which a translator is examined where no experiment names any."""
+
 
 class TargetMoved(AssayError):
     """The address or protocol of a saved target was changed while a job for it was waiting."""
@@ -190,11 +193,10 @@ def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------- targets and their secrets
 def _rated_target(workplace: Workplace, job: Job) -> Target:
     """Build the target from the job's snapshot; its secret was sent with the job or belongs to a saved target."""
-    secret = (
-        _saved_secret(workplace, job, job.target_id, job.target)
-        if job.sealed_secret is None
-        else workplace.vault.open(job.sealed_secret, tenant=job.tenant, target=job.id, field="secret")
-    )
+    if job.sealed_secret is None:
+        secret = _saved_secret(workplace, job, job.target_id, job.target)
+    else:
+        secret = workplace.vault.open(job.sealed_secret, tenant=job.tenant, target=job.id, field="secret")
     return keep_to_links(_build(job.target, secret, _link_secrets(workplace, job)))
 
 

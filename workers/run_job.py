@@ -33,7 +33,7 @@ from workers.engine.failure_handling import end_badly
 from workers.engine.heartbeat import Heart
 from workers.engine.worker_context import Workplace, import_first, seconds_left, waited_s
 from workers.generation import authored, writing
-from workers.job_targets import describe, examine, hosts_of, open_services
+from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
 from workers.maintenance.domain_challenge import look_for_token
 from workers.maintenance.rerate import rerate_evidence
 from workers.targets.adapter import Adapter
@@ -41,9 +41,6 @@ from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
-
-USUAL_PAIRS = (("en", "es"), ("es", "en"))
-"""Languages that a translator is tried with where no experiment names any."""
 
 
 # ------------------------------------------------------------------------------- claim

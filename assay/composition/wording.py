@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from assay.composition import Bracketing, ChainAnswer, ChainProbabilities, Entry, TableName
 from assay.composition.prediction import Prediction
-from assay.explain.numbers import chance, share
-from assay.explain.sentence import listed
+from assay.explain.sentence import chance, listed, share
 from assay.explain.words import LETTERS
 from assay.model import Letter
 from assay.rating.decision import WORST_FIRST

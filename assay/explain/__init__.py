@@ -7,8 +7,7 @@ every letter); a method's `Vocabulary` adds its own. `sentence` fills them with 
 from __future__ import annotations
 
 from assay.errors import UnknownName
-from assay.explain.numbers import chance, level, share
-from assay.explain.sentence import fill, listed
+from assay.explain.sentence import chance, fill, level, listed, share
 from assay.explain.words import LETTERS, MESSAGES, UNDECLARED, UNMEASURED, LetterWords, Vocabulary
 from assay.model import Letter, Probabilities, Reason
 

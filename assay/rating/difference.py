@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from assay.errors import SpecificationError
-from assay.explain.numbers import chance, level
+from assay.explain.sentence import chance, level
 from assay.model import Letter
 
 CONFIDENCE = 0.95

@@ -42,8 +42,7 @@ def rating_document(
         Seed of the experiment; distinct questions asked; how many of them were not answered.
     evidence_digest : str
         Head of the Merkle tree over the observations.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
+    visibility : {"private", "unlisted", "public"}
     author : mapping, optional
         Descriptor of the service that wrote or drew what the other was asked about.
     hosts : sequence of str
@@ -51,13 +50,7 @@ def rating_document(
     """
     finding = rating.finding
     return {
-        "letter": rating.letter,
-        "declared": rating.declared,
-        "probabilities": _probabilities(rating.probabilities),
-        "method": finding.method,
-        "attribute": finding.attribute,
-        "confidence": finding.confidence,
-        "delta": finding.delta,
+        **_conclusion(rating),
         "experiment": dict(experiment),
         "target": dict(target),
         "author": None if author is None else dict(author),
@@ -101,6 +94,20 @@ def reason_document(reason: Reason, vocabulary: Vocabulary) -> dict[str, Any]:
         "text": explain(reason, vocabulary),
         "facts": dict(reason.facts),
         "component": reason.component,
+    }
+
+
+def _conclusion(rating: Rating) -> dict[str, Any]:
+    """Return the letter, how sure it is, and the question that it answers."""
+    finding = rating.finding
+    return {
+        "letter": rating.letter,
+        "declared": rating.declared,
+        "probabilities": _probabilities(rating.probabilities),
+        "method": finding.method,
+        "attribute": finding.attribute,
+        "confidence": finding.confidence,
+        "delta": finding.delta,
     }
 
 

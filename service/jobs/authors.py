@@ -15,7 +15,7 @@ from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.json import located
 from service.targets.schemas import TargetDescription, TargetReference
-from service.targets.target_resolution import OrderedTarget, check_target, of_saved
+from service.targets.target_resolution import OrderedTarget, check_target, of_described, of_saved
 from store.targets import targets
 
 
@@ -68,4 +68,4 @@ async def _ordered(here: Service, caller: Caller, asked: TargetDescription | Tar
         raise SpecificationError(
             "an author's key is kept with a saved target; POST /v1/targets, and name its id", "secret"
         )
-    return OrderedTarget(asked.descriptor(), None)
+    return of_described(asked)

@@ -23,6 +23,7 @@ from service.targets.target_resolution import (
     OrderedTarget,
     check_target,
     check_uploaded,
+    of_described,
     of_saved,
     open_secret,
     with_described_links,
@@ -40,11 +41,12 @@ Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
 async def save_target(body: Description, here: Here, caller: TargetWriter, repeat: Repeat) -> Response:
     """Save a target, so that jobs can name it and its secret is sent only once."""
     with located():
-        described = await with_links(here, caller.tenant, body.descriptor())
-        check_target(here, OrderedTarget(described, body.plain_secret()))
+        asked = of_described(body)
+        described = await with_links(here, caller.tenant, asked.descriptor)
+        check_target(here, OrderedTarget(described, asked.secret))
         await check_uploaded(here, caller.tenant, described)
     target_id = new_id("tgt")
-    new = _new_target(here, body, described, caller.tenant, target_id)
+    new = _new_target(here, asked.secret, described, caller.tenant, target_id)
 
     def add(c: Any) -> Answer:
         saved = targets.add(c, new)
@@ -99,12 +101,12 @@ async def replace_target(body: Description, row: OwnTarget, here: Here, caller: 
     Jobs that are running go on with the target as it was.
     """
     keep = "secret" not in body.model_fields_set
-    secret = open_secret(here, row) if keep else body.plain_secret()
+    asked = of_described(body)
     with located():
-        described = await with_links(here, caller.tenant, body.descriptor())
-        check_target(here, OrderedTarget(described, secret))
+        described = await with_links(here, caller.tenant, asked.descriptor)
+        check_target(here, OrderedTarget(described, open_secret(here, row) if keep else asked.secret))
         await check_uploaded(here, caller.tenant, described)
-    new = _new_target(here, body, described, caller.tenant, row.id)
+    new = _new_target(here, asked.secret, described, caller.tenant, row.id)
     replaced = await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep)
     if replaced is None:
         raise not_found("target", row.id)
@@ -143,9 +145,6 @@ async def probe_target(
     return answer
 
 
-def _new_target(
-    here: Service, body: TargetDescription, described: dict[str, Any], tenant: str, target_id: str
-) -> NewTarget:
-    plain = body.plain_secret()
+def _new_target(here: Service, plain: str | None, described: dict[str, Any], tenant: str, target_id: str) -> NewTarget:
     sealed = None if plain is None else here.vault.seal(plain, tenant=tenant, target=target_id, field="secret")
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)

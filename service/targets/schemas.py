@@ -41,14 +41,6 @@ class TargetDescription(Asked):
     limits: Limits = Limits()
     """How hard it may be worked."""
 
-    def descriptor(self) -> dict[str, Any]:
-        """Everything but the secret, as the store keeps it."""
-        return self.model_dump(exclude={"secret"}) | {"base_url": self.base_url or ""}
-
-    def plain_secret(self) -> str | None:
-        """The secret, to be sealed at once."""
-        return None if self.secret is None else self.secret.get_secret_value()
-
 
 class TargetReference(Asked):
     """A target that was saved before."""

@@ -57,7 +57,7 @@ async def resolve_target(
                 raise SpecificationError(f"no target has the id {asked.id!r}; POST /v1/targets saves one", "id")
         ordered = of_saved(here, row)
     else:
-        ordered = OrderedTarget(asked.descriptor(), asked.plain_secret())
+        ordered = of_described(asked)
     with located(field):
         if ordered.descriptor["protocol"] == CHAIN:
             ordered = await with_described_links(here, caller, ordered)
@@ -76,6 +76,12 @@ async def with_described_links(here: Service, caller: Caller, target: OrderedTar
     """
     described = await with_links(here, caller.tenant, target.descriptor, saved=target.saved_id is not None)
     return replace(target, descriptor=described)
+
+
+def of_described(asked: TargetDescription) -> OrderedTarget:
+    """Return the target that a request describes, with its secret apart, to be sealed at once."""
+    descriptor = asked.model_dump(exclude={"secret"}) | {"base_url": asked.base_url or ""}
+    return OrderedTarget(descriptor, None if asked.secret is None else asked.secret.get_secret_value())
 
 
 def of_saved(here: Service, row: StoredTarget) -> OrderedTarget:

@@ -10,7 +10,7 @@ import pytest
 from assay.errors import UnknownName
 from assay.explain import LETTERS, Vocabulary, chance, headline, level, listed, share, words_for
 from assay.explain import explain as explain_with
-from assay.explain.numbers import signed
+from assay.explain.sentence import signed
 from assay.explain.words import MESSAGES
 from assay.methods import METHODS
 from assay.model import Letter, Probabilities, Reason
