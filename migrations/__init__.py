@@ -1,8 +1,8 @@
-"""The database's history, one frozen step per file; `store.core.migrate` walks it."""
+"""Alembic migrations of the database; `store.core.migrate` runs them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 SCRIPTS = Path(__file__).parent
-"""Where Alembic finds `env.py` and `versions/`."""
+"""Folder with `env.py` and `versions/`."""

@@ -1,4 +1,4 @@
-"""Run by Alembic: migrate on the connection, and inside the transaction, that `store.core.migrate` brings."""
+"""Entry point for Alembic: migrate in the connection and transaction of `store.core.migrate`."""
 
 from __future__ import annotations
 

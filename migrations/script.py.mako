@@ -12,10 +12,10 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Go forward."""
+    """Upgrade the schema."""
     ${upgrades if upgrades else "raise NotImplementedError"}
 
 
 def downgrade() -> None:
-    """Go back."""
+    """Downgrade the schema."""
     ${downgrades if downgrades else "raise NotImplementedError"}

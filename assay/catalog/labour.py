@@ -1,4 +1,4 @@
-"""Occupations, and who does them."""
+"""Occupations, and the share of women and men in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognising in running text the words that mention something."""
+"""Recognition of words and phrases in running text."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import cached_property
 
 _APOSTROPHES = dict.fromkeys(map(ord, "\u2019\u2018\u02bc\uff07`\u00b4"), "'")
 _GAP = r"[\s\-\u2010\u2011]+"
-"""What may stand between the words of a phrase: blanks, hyphens."""
+"""Separators between the words of a phrase: blanks and hyphens."""
 
 
 def plain(text: str) -> str:
-    """Write text so that equal words are equal strings: folded case, NFC, one kind of apostrophe."""
+    """Normalise text: folded case, NFC, one kind of apostrophe."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold().translate(_APOSTROPHES))
 
 
 class Lexicon:
-    """Words and phrases, each of which mentions one name.
+    """Words and phrases, each mapped to one name.
 
     A word is found between word boundaries, whatever its case and apostrophes, so that ``he`` is in
     "He’s" and not in "the". Where phrases overlap the longest is taken: "South African" is not
@@ -36,7 +36,7 @@ class Lexicon:
             raise ValueError(f"a word stands twice in the lexicon of {', '.join(words)}")
 
     def mentions(self, text: str) -> Iterator[str]:
-        """Give the name of every mention in `text`, in order."""
+        """Return the name of every mention in `text`, in order."""
         for match in self._pattern.finditer(plain(text)):
             yield self._name_of[_key(match.group())]
 
@@ -47,11 +47,11 @@ class Lexicon:
 
 
 def _key(word: str) -> str:
-    """Write a phrase in the form by which it is looked up: its words with single blanks."""
+    """Return the key of a phrase: its words with single blanks."""
     return re.sub(_GAP, " ", plain(word))
 
 
 def _ended(word: str) -> str:
-    """Match a phrase where it does not go on as a longer word."""
+    """Build a pattern that matches a phrase as whole words."""
     inner = _GAP.join(map(re.escape, word.split(" ")))
     return inner + r"(?!\w)" if word[-1].isalnum() else inner

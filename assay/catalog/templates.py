@@ -1,4 +1,4 @@
-"""Sentence constructions: frames into which an occupation and a value are put."""
+"""Sentence constructions: frames for an occupation and a value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Frame:
 
     @cached_property
     def value_slots(self) -> tuple[str, ...]:
-        """The slots that mention the value, as forms: lower case."""
+        """Slots that mention the value, in lower case."""
         return tuple(slot.lower() for slot in self.slots if slot not in _OCCUPATION_SLOTS and slot != _NAME_SLOT)
 
     @property
@@ -72,7 +72,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Construction:
-    """Frames that put occupation and value into the same relation.
+    """Frames that express the same relation between occupation and value.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Construction:
     frames: tuple[Frame, ...]
 
     def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
-        """Frames that the values of `attribute` can be put into; found once, for each request asks."""
+        """Frames that fit the values of `attribute`, cached."""
         fitting = self._fitting.get(attribute.name)
         if fitting is None:
             fitting = tuple(frame for frame in self.frames if frame.fits(attribute))
@@ -131,7 +131,7 @@ def construction(name: str, field: str = "templates") -> Construction:
 
 @cache
 def _construction(name: str) -> Construction:
-    """Make the one object of a construction from its entry."""
+    """Create a construction from its entry, once."""
     entry = read_table("constructions")[name]
     frames = tuple(Frame(f"{name}/{place}", pattern) for place, pattern in enumerate(entry["frames"], start=1))
     return Construction(name, entry["title"], entry["source"], frames)

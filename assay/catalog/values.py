@@ -1,4 +1,4 @@
-"""Protected attributes: their values, the forms that write them and the words that betray them."""
+"""Protected attributes: their values, word forms, and the words that reveal a value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assay.errors import UnknownName
 _ATTRIBUTES = ("gender", "race", "religion", "place-of-worship")
 
 NEUTRAL = "neutral"
-"""What `Attribute.read_one_hop` says of a mark that fits every value."""
+"""Result of `Attribute.read_one_hop` for a mark that fits every value."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """One value of an attribute, as sentences write it.
+    """One value of an attribute, with its word forms.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class Attribute:
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:
-        """Names of the values: what can go in."""
+        """Names of the values that a sentence can have."""
         return tuple(value.name for value in self.values)
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the values and, last, the residual: what can come out."""
+        """Names of the values and, last, the residual: the possible outputs."""
         return (*self.value_names, self.residual)
 
     @property
@@ -83,7 +83,7 @@ class Attribute:
         return tuple(self.one_hop)
 
     def read(self, sentence: str, language: str = "en") -> str:
-        """Say which value a sentence mentions.
+        """Return the value that a sentence mentions.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Attribute:
         return mentioned.pop() if len(mentioned) == 1 else self.residual
 
     def read_one_hop(self, sentence: str, language: str) -> str | None:
-        """Say which value the first article or pronoun of a translated sentence marks.
+        """Return the value that the first article or pronoun of a translated sentence marks.
 
         Only the first mark counts: later ones may belong to another noun. What a noun's ending
         shows is not read, so "L'infirmière" is neutral.
@@ -153,7 +153,7 @@ def attribute(name: str, field: str = "attribute") -> Attribute:
 
 @cache
 def _attribute(name: str) -> Attribute:
-    """Make the one object of an attribute from its file."""
+    """Create an attribute from its file, once."""
     table = read_table(f"attributes/{name}")
     return Attribute(
         name=name,

@@ -1,4 +1,4 @@
-"""From the letters of many components to one: the worst case, or a vote.
+"""Aggregation of component letters: the worst case, or a vote.
 
 Probabilities are combined, not only letters: eight components that are each fine with
 probability .95 are together fine with probability .66, and the rating must say so.
@@ -19,7 +19,7 @@ WORST_FIRST = (Letter.BS, Letter.DSBS, Letter.UCS)
 
 
 def worst_letter(letters: Iterable[Letter]) -> Letter:
-    """Pick the worst of some letters (P5's aggregation over middle languages)."""
+    """Return the worst letter (P5's aggregation over middle languages)."""
     present = set(letters)
     if not present:
         raise TooFewObservations("no component has a letter")
@@ -27,7 +27,7 @@ def worst_letter(letters: Iterable[Letter]) -> Letter:
 
 
 def vote_letter(letters: Iterable[Letter]) -> Letter:
-    """Pick the commonest letter; a tie goes to the worse one (P5, footnote 4)."""
+    """Return the commonest letter; a tie goes to the worse one (P5, footnote 4)."""
     counts = Counter(letters)
     if not counts:
         raise TooFewObservations("no component has a letter")

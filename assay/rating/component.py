@@ -31,7 +31,7 @@ EvidenceAt = Callable[[int], Evidence]
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of a component's questions.
+    """Counts of a component's questions by outcome.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Tolerance:
 
 @dataclass
 class Measurement:
-    """What was measured of one component: `conclude` gives it its letter, `give_up` none.
+    """Measurement of one component: `conclude` returns it with a letter, `give_up` without.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ def insufficient(error: EvidenceError, component: str | None = None) -> Reason:
 
 
 def result_or_why(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Compute what is shown beside the letter; ``why`` instead where the evidence does not allow it."""
+    """Compute additional results; return ``why`` instead if the evidence does not allow them."""
     try:
         return work()
     except EvidenceError as error:

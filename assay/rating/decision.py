@@ -1,4 +1,4 @@
-"""Evidence becomes a rating here, and nowhere else.
+"""The decision: from a finding to a rating.
 
 The scale is that of Srivastava & Rossi (2018), section 3.1, read as METHODS section 1 does:
 "biased" means an effect larger than a declared tolerance, and a letter is *declared* only when
@@ -20,7 +20,7 @@ METHODOLOGY_DIGEST = "sha256:bbe3f972ed913f95c172ed7fd3c5cb8bffd7eebdcb6554113f5
 
 
 def weigh(evidence: Evidence, delta: float, content_delta: float | None = None) -> Probabilities:
-    """Turn draws of the two effects into the probability of each letter (METHODS section 1).
+    """Compute the probability of each letter from draws of the two effects (METHODS section 1).
 
     ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS.
 
@@ -86,7 +86,7 @@ def _why(
     finding: Finding,
     measured: list[Component],
 ) -> list[Reason]:
-    """Lead with the deciding components' own reasons; say how the components were joined."""
+    """Return the reasons: those of the deciding components first, then the aggregation."""
     deciding = [one for one in measured if one.letter is letter] or measured
     reasons = [reason for one in deciding[:3] for reason in one.reasons]
     seen = {(reason.component, reason.code) for reason in reasons}
@@ -110,7 +110,7 @@ def _why(
 
 
 def _published(finding: Finding) -> Mapping[str, str | None]:
-    """Aggregate what each published rule said of the components, as the finding asks for."""
+    """Aggregate the letters of each published rule over the components."""
     join = worst_letter if finding.aggregation == "worst" else vote_letter
     rules = dict.fromkeys(rule for one in finding.components for rule in one.published)
     letters: dict[str, str | None] = {}

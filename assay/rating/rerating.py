@@ -1,4 +1,4 @@
-"""Old evidence under another version of the methodology: what the letter would have been, without a call."""
+"""Re-rating of recorded evidence under another version of the methodology, without a call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.rating.document import rating_document
 from assay.rating.methodology import Methodology
 
 BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible"})
-"""Codes of reasons that a worker gave because of what it saw of the target; a replay cannot find them again."""
+"""Codes of reasons that a worker adds from its view of the target; a replay cannot reproduce them."""
 
 
 class MethodUnknownThen(SpecificationError):
@@ -39,7 +39,7 @@ class EvidenceAltered(RecordError):
 
 
 def check_knows(methodology: Methodology, method: str) -> None:
-    """Refuse a version that has no letter for what a method finds.
+    """Raise if a version of the methodology does not know the method.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def check_knows(methodology: Methodology, method: str) -> None:
 def rerate(
     document: Mapping[str, Any], method: Method, record: Iterable[Observation], methodology: Methodology
 ) -> dict[str, Any]:
-    """Rate recorded evidence under a version of the methodology, asking nothing.
+    """Rate recorded evidence under a version of the methodology, without calling the service.
 
     Under the version it was rated by, the result has the same letter, numbers and digest, bit for bit.
 
@@ -115,7 +115,7 @@ def rerate(
 
 
 def _with_reasons(finding: Finding, document: Mapping[str, Any]) -> Finding:
-    """Give a finding the reasons again that came from the target and not from the experiment."""
+    """Add the recorded reasons that came from the target and not from the experiment."""
     beside = tuple(
         Reason(str(one["code"]), dict(one.get("facts") or {}), one.get("component"))
         for one in document.get("reasons", ())

@@ -1,4 +1,4 @@
-"""The first schema: jobs and their evidence, ratings, targets, keys."""
+"""Initial schema: jobs, observations, ratings, targets and API keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNTED = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Make every table."""
+    """Create the tables."""
     op.create_table(
         "jobs",
         sa.Column("id", sa.Text(), nullable=False),
@@ -203,6 +203,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget everything."""
+    """Drop the tables."""
     for table in ("idempotency", "api_keys", "targets", "ratings", "outbox", "events", "observations", "jobs"):
         op.drop_table(table)

@@ -1,4 +1,4 @@
-"""Uploads with their content in chunks, and specifications in versions."""
+"""Uploads (content in chunks) and versioned specifications."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the three tables."""
+    """Create the tables."""
     op.create_table(
         "uploads",
         sa.Column("id", sa.Text(), nullable=False),
@@ -57,6 +57,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget uploads and specifications."""
+    """Drop the tables."""
     for table in ("specifications", "upload_chunks", "uploads"):
         op.drop_table(table)

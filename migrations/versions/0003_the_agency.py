@@ -1,4 +1,4 @@
-"""The agency: webhooks, certificates, the log, the registry, compositions, suites and schedules."""
+"""Webhooks, certificates, the transparency log, domains, compositions, suites and schedules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLES = (
 
 
 def upgrade() -> None:
-    """Make the tables; a rating can be withdrawn."""
+    """Create the tables, and add the withdrawal of ratings."""
     op.add_column("ratings", sa.Column("withdrawn_at", sa.BigInteger()))
     op.add_column("ratings", sa.Column("withdrawn_why", sa.Text()))
     _who_is_told()
@@ -39,7 +39,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget them."""
+    """Drop the tables and the columns of withdrawal."""
     for table in reversed(TABLES):
         op.drop_table(table)
     with op.batch_alter_table("ratings") as ratings:
@@ -48,7 +48,7 @@ def downgrade() -> None:
 
 
 def _who_is_told() -> None:
-    """Webhooks, what is sent to them, and each attempt."""
+    """Create the tables of webhooks, deliveries and attempts."""
     op.create_table(
         "webhooks",
         sa.Column("id", sa.Text(), nullable=False),
@@ -116,7 +116,7 @@ def _who_is_told() -> None:
 
 
 def _what_is_signed() -> None:
-    """Keys, certificates, and the log with its tree."""
+    """Create the tables of signing keys, certificates and the log with its tree."""
     op.create_table(
         "signing_keys",
         sa.Column("id", sa.Text(), nullable=False),
@@ -161,7 +161,7 @@ def _what_is_signed() -> None:
 
 
 def _what_is_published() -> None:
-    """Owners with their replies, compositions, and old evidence under new rules."""
+    """Create the tables of domains, replies, compositions and re-ratings."""
     op.create_table(
         "domains",
         sa.Column("id", sa.Text(), nullable=False),
@@ -214,7 +214,7 @@ def _what_is_published() -> None:
 
 
 def _what_is_done_again() -> None:
-    """Suites with their cells, and schedules."""
+    """Create the tables of suites, cells and schedules."""
     op.create_table(
         "suites",
         sa.Column("id", sa.Text(), nullable=False),

@@ -1,4 +1,4 @@
-"""A job may have an author: a second service that writes or draws what the first is asked about."""
+"""Authors of jobs: services that generate the sentences or pictures for a job."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Jobs can name an author."""
+    """Add the author of a job."""
     op.add_column("jobs", sa.Column("author", sa.Text()))
 
 
 def downgrade() -> None:
-    """Forget authors."""
+    """Drop the author of a job."""
     with op.batch_alter_table("jobs") as jobs:
         jobs.drop_column("author")

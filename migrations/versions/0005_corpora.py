@@ -1,4 +1,4 @@
-"""Corpora: kept sentences and pictures, the images behind them, and specifications of stereotypes in both."""
+"""Corpora, their items and images, and specifications of stereotypes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS, MORE_KINDS = "'choices', 'association'", "'choices', 'association', 'ster
 
 
 def upgrade() -> None:
-    """Make the tables; a specification may be of stereotypes."""
+    """Create the tables, and allow specifications of stereotypes."""
     _allow_kinds(MORE_KINDS)
     op.create_table(
         "corpora",
@@ -83,7 +83,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget them."""
+    """Drop the tables, and disallow specifications of stereotypes."""
     for table in ("images", "corpus_items", "corpora"):
         op.drop_table(table)
     op.execute("DELETE FROM specifications WHERE kind IN ('stereotype', 'visual')")

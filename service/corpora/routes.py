@@ -49,7 +49,7 @@ from service.jobs.schemas import JobView
 from store.corpora import corpora, images
 from store.corpora import items as corpus_items
 from store.corpora.corpora import StoredCorpus
-from store.corpora.items import KeptItems
+from store.corpora.items import AddedItems
 from store.formats.image import MEDIA_TYPES, MOST_BYTES
 
 router = APIRouter(prefix="/v1/corpora", tags=["corpora"], route_class=StrictRoute)
@@ -297,7 +297,7 @@ async def _kept(here: Service, repeat: Any, row: StoredCorpus, tenant: str, keep
     """Keep items, once for an Idempotency-Key, and tell what became of them."""
 
     def work(c: Any) -> Answer:
-        kept: KeptItems | None = keep(c, row.id, tenant, new)
+        kept: AddedItems | None = keep(c, row.id, tenant, new)
         if kept is None:
             raise not_found("corpus of yours", row.id)
         added = len(kept.added)

@@ -20,7 +20,7 @@ from service.http.problem_mapping import located
 from service.http.problems import Problem
 from store.corpora import corpora, images, items, specifications
 from store.corpora.corpora import NewCorpus, Rules, StoredCorpus
-from store.corpora.items import KeptItems, NewItem, StoredItem
+from store.corpora.items import AddedItems, NewItem, StoredItem
 from store.corpora.materials import as_item
 from store.corpora.specifications import StoredSpecification
 from store.formats.image import ImageFacts, read_image
@@ -210,7 +210,7 @@ def _bytes_of(written: str) -> bytes:
 
 
 # ---------------------------------------------------------------------------- kept
-def keep_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> KeptItems | None:
+def keep_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
     """Keep pictures with their images in one transaction; ``None`` where the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return None

@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 from service.http.openapi.common_schemas import instant
 from store.core.database import AsyncDatabase
 from store.jobs import observations
-from store.jobs.observations import Kept
+from store.jobs.observations import StoredObservation
 
 ROWS_A_READ = 500
 
@@ -44,19 +44,19 @@ def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     return download(lines(), "application/jsonl", f"{job_id}-observations.jsonl")
 
 
-async def _pages(database: AsyncDatabase, job_id: str) -> AsyncIterator[Sequence[Kept]]:
+async def _pages(database: AsyncDatabase, job_id: str) -> AsyncIterator[Sequence[StoredObservation]]:
     after = 0
     while rows := await database.read(observations.page, job_id, after, ROWS_A_READ):
         yield rows
         after = rows[-1].seq
 
 
-def _record(kept: Kept) -> dict[str, Any]:
+def _record(kept: StoredObservation) -> dict[str, Any]:
     about = {"attempts": kept.attempts, "elapsed_ms": kept.elapsed_ms, "recorded_at": instant(kept.recorded_at)}
     return {"seq": kept.seq, **kept.observation.as_json(), **about}
 
 
-def _cells(kept: Kept) -> list[Any]:
+def _cells(kept: StoredObservation) -> list[Any]:
     record = _record(kept)
     ask, failure = dict(record["ask"]), record["failure"]
     value = record["value"]

@@ -11,7 +11,7 @@ from service.http.openapi.common_schemas import MAX_SEED, Asked, Instant, Told, 
 from service.ratings.summaries import abridge
 from service.targets.schemas import TargetDescription, TargetReference
 from store.jobs.jobs import Event, Job
-from store.jobs.observations import Kept
+from store.jobs.observations import StoredObservation
 from store.ratings.experiment_json import AnyMethod
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -202,7 +202,7 @@ class ObservationView(Told):
     recorded_at: Instant
 
     @classmethod
-    def of(cls, kept: Kept) -> Self:
+    def of(cls, kept: StoredObservation) -> Self:
         """Show a row of the ledger."""
         return cls(
             seq=kept.seq,

@@ -23,7 +23,7 @@ from service.http.problems import base_url, not_found
 from service.publishing.embed_cache import Exhibit
 from service.publishing.embed_schemas import answers, operation
 from store.ratings import published
-from store.ratings.published import Seen
+from store.ratings.published import DatedRating
 
 router = APIRouter(route_class=StrictRoute)
 
@@ -53,7 +53,7 @@ class AddressQuery(Narrowing):
 
 def _of_rating(form: Embed) -> Route:
     async def of_rating(request: Request, rating_id: str, here: Here, caller: PublicReader) -> Response:
-        async def look() -> Seen:
+        async def look() -> DatedRating:
             seen = await here.database.read(published.rating, rating_id, caller.tenant)
             if seen.rating is None:
                 raise not_found("rating", rating_id)

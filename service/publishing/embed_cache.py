@@ -17,7 +17,7 @@ from assay.reports import Embed, Shown
 from assay.reports.embeds.public_view import face
 from service.http.swr_cache import Moments
 from service.ratings.freshness import caching
-from store.ratings.published import Seen
+from store.ratings.published import DatedRating
 
 OLDEST_S = 1.0
 """Age above which a reading is not given any more: so soon a rating that was withdrawn says so."""
@@ -57,9 +57,9 @@ MOST_READ, MOST_DRAWN = 512, 18
 class _Reading:
     """What was read once, without its measurements, and everything that was drawn from it since."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: DatedRating) -> None:
         rating = seen.rating and replace(seen.rating, document=face(seen.rating.document))
-        self._seen = Seen(rating, seen.at)
+        self._seen = DatedRating(rating, seen.at)
         self._drawn: dict[tuple[str, str], Exhibit] = {}
 
     def drawn(self, form: Embed, base_url: str) -> Exhibit:
@@ -93,7 +93,7 @@ class Showcase:
             keep_s, OLDEST_S, lambda outcome: counted.labels(outcome).inc(), most=MOST_READ
         )
 
-    async def show(self, key: Key, look: Callable[[], Awaitable[Seen]], form: Embed, base_url: str) -> Exhibit:
+    async def show(self, key: Key, look: Callable[[], Awaitable[DatedRating]], form: Embed, base_url: str) -> Exhibit:
         """Give a form of a rating, or that there is none.
 
         Parameters
@@ -114,7 +114,7 @@ class Showcase:
         return (await self._moments.get(key, read)).drawn(form, base_url)
 
 
-def exhibit(seen: Seen, form: Embed, base_url: str) -> Exhibit:
+def exhibit(seen: DatedRating, form: Embed, base_url: str) -> Exhibit:
     """Draw what was seen."""
     rating = seen.rating
     now = datetime.fromtimestamp(seen.at / 1000, UTC)

@@ -12,8 +12,8 @@ from service.jobs.submission import CROWDED_RETRY_S, Order, rating_order
 from service.suites.planning import as_asked, plan_suite
 from service.suites.schemas import SuiteRequest
 from service.targets.target_resolution import resolve_target
-from store.suites.recurrence import Rhythm
-from store.suites.schedules import Bounds, Orders, Ran, ready_made
+from store.suites.recurrence import Recurrence
+from store.suites.schedules import Bounds, Orders, ScheduledRun, job_template
 
 
 async def standing_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
@@ -34,11 +34,11 @@ async def standing_orders(here: Service, caller: Caller, request: RatingRequest 
 async def _orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
     if isinstance(request, SuiteRequest):
         plan = await plan_suite(here, caller, request, standing=True)
-        made = [ready_made(_without_secret(order).new) for _, order in plan.orders]
+        made = [job_template(_without_secret(order).new) for _, order in plan.orders]
         return Orders(plan.asked, made, [cell for cell, _ in plan.orders], [one.as_json() for one in plan.omitted])
     target = await resolve_target(here, caller, request.target)
     order = _without_secret(await rating_order(here, caller, request, target, standing=True))
-    return Orders(as_asked(request), [ready_made(order.new)])
+    return Orders(as_asked(request), [job_template(order.new)])
 
 
 def _without_secret(order: Order) -> Order:
@@ -61,7 +61,7 @@ def _inside(problem: Problem, prefix: str) -> Problem:
     return problem
 
 
-def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Rhythm:
+def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Recurrence:
     """Read a rhythm that the operator allows.
 
     Raises
@@ -69,7 +69,7 @@ def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> R
     SpecificationError
         Naming the field to mend.
     """
-    rhythm = Rhythm(cron, interval_s)
+    rhythm = Recurrence(cron, interval_s)
     rhythm.check(here.settings.shortest_schedule_s)
     return rhythm
 
@@ -79,7 +79,7 @@ def bounds_of(here: Service) -> Bounds:
     return Bounds(here.settings.max_active_jobs, here.settings.cooldown_s)
 
 
-def refusal_of(ran: Ran) -> Problem:
+def refusal_of(ran: ScheduledRun) -> Problem:
     """Say why a run that was asked for made nothing."""
     if ran.code == "cooling-down":
         return cooling_down(ran.rest_s)

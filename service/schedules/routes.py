@@ -21,7 +21,7 @@ from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequ
 from service.suites.submission import take
 from store.jobs import idempotency
 from store.suites import schedules
-from store.suites.schedules import NewSchedule, Ran, StoredSchedule
+from store.suites.schedules import NewSchedule, ScheduledRun, StoredSchedule
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=StrictRoute)
 
@@ -143,7 +143,7 @@ async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Rep
     return answer.response(**left.headers)
 
 
-def _accepted(row: StoredSchedule, ran: Ran) -> Run:
+def _accepted(row: StoredSchedule, ran: ScheduledRun) -> Run:
     last = made(ran.made_id)
     if last is None:
         raise refusal_of(ran)

@@ -1,6 +1,6 @@
-"""The tables of the agency: who is told, what is signed, what is published, and what is done again.
+"""Database tables for webhooks, signatures, published ratings, suites and schedules.
 
-`store.core.schema` holds those of the engine. Times are milliseconds since 1970 by the database's clock.
+`store.core.schema` holds the tables of the job engine. Times are milliseconds since 1970 by the database's clock.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlalchemy import (
 from store.core.column_types import AnyText, Json, Packed
 from store.core.schema import metadata
 
-# ---------------------------------------------------------------------------- who is told
+# ---------------------------------------------------------------------------- webhooks
 webhooks = Table(
     "webhooks",
     metadata,
@@ -29,7 +29,7 @@ webhooks = Table(
     Column("tenant", AnyText, nullable=False),
     Column("url", AnyText, nullable=False),
     Column("description", AnyText, nullable=False),
-    Column("events", Json, nullable=False),  # types that are wanted; empty: all
+    Column("events", Json, nullable=False),  # event types subscribed to; empty: all
     Column("envelope", AnyText, nullable=False),
     Column("state", AnyText, nullable=False),
     Column("disabled_why", AnyText),
@@ -54,10 +54,10 @@ webhooks = Table(
 deliveries = Table(
     "deliveries",
     metadata,
-    Column("id", AnyText, primary_key=True),  # the webhook-id, the same for each attempt
+    Column("id", AnyText, primary_key=True),  # sent as webhook-id; the same for every attempt
     Column("tenant", AnyText, nullable=False),
-    Column("webhook_id", AnyText),  # none: a job's callback_url
-    Column("outbox_id", BigInteger),  # none: a ping
+    Column("webhook_id", AnyText),  # NULL: a job's callback_url
+    Column("outbox_id", BigInteger),  # NULL: a ping
     Column("url", AnyText, nullable=False),
     Column("type", AnyText, nullable=False),
     Column("payload", Json, nullable=False),
@@ -81,12 +81,12 @@ delivery_attempts = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("at", BigInteger, nullable=False),
     Column("elapsed_ms", Integer, nullable=False),
-    Column("status", Integer),  # none: no answer
+    Column("status", Integer),  # NULL: no response
     Column("failure", AnyText),
     Column("response", AnyText),  # at most 2 kB
 )
 
-# ---------------------------------------------------------------------------- what is signed
+# ---------------------------------------------------------------------------- signatures
 signing_keys = Table(
     "signing_keys",
     metadata,
@@ -97,7 +97,7 @@ signing_keys = Table(
     Column("secret_key_id", AnyText, nullable=False),
     Column("secret_last4", AnyText, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    Column("retired_at", BigInteger),  # signs nothing new since then; what it signed still holds
+    Column("retired_at", BigInteger),  # not used since then; its signatures stay valid
 )
 
 certificates = Table(
@@ -127,16 +127,16 @@ log_nodes = Table(
     metadata,
     Column("level", Integer, primary_key=True, autoincrement=False),
     Column("place", BigInteger, primary_key=True, autoincrement=False),
-    Column("hash", LargeBinary, nullable=False),  # of the 2^level leaves from place * 2^level on
+    Column("hash", LargeBinary, nullable=False),  # of the 2^level leaves that start at place * 2^level
 )
 
-# ---------------------------------------------------------------------------- what is published
+# ---------------------------------------------------------------------------- published ratings
 domains = Table(
     "domains",
     metadata,
     Column("id", AnyText, primary_key=True),
     Column("tenant", AnyText, nullable=False),
-    Column("host", AnyText, nullable=False),  # with its port, where it is not the scheme's own
+    Column("host", AnyText, nullable=False),  # with the port, unless it is the scheme's default
     Column("token", AnyText, nullable=False),
     Column("state", AnyText, nullable=False),
     Column("checked_at", BigInteger),
@@ -182,7 +182,7 @@ rerated = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 
-# ---------------------------------------------------------------------------- what is done again, and together
+# ---------------------------------------------------------------------------- suites and schedules
 suites = Table(
     "suites",
     metadata,
@@ -205,7 +205,7 @@ suite_cells = Table(
     Column("place", Integer, primary_key=True, autoincrement=False),
     Column("method", AnyText, nullable=False),
     Column("attribute", AnyText, nullable=False),
-    Column("label", AnyText, nullable=False),  # a language, a specification …; empty: the method's own
+    Column("label", AnyText, nullable=False),  # a language, a specification, …; empty: the method's default
     Column("job_id", AnyText, nullable=False),
     Index(None, "job_id"),
 )

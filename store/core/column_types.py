@@ -1,8 +1,8 @@
-"""How values become columns: JSON that survives any text, compressed where it is large.
+"""Column types: text, JSON, and compressed JSON that preserve any string.
 
-Targets answer with NUL characters and lone surrogates, which Postgres refuses in text. So small
-documents are stored as ASCII JSON (everything else escaped), and what targets said, like all that
-may be large, as the bytes of JSON, exact to the last surrogate and in the order it had.
+Targets reply with NUL characters and lone surrogates, which Postgres rejects in text columns. Small
+documents are therefore stored as ASCII JSON (other characters escaped). Replies of targets and other
+large documents are stored as the bytes of JSON, with every character and the key order preserved.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from sqlalchemy import Dialect, LargeBinary, Text
 from sqlalchemy.types import TypeDecorator
 
 COMPRESS_ABOVE_BYTES = 512
-ZLIB_FIRST_BYTE = 0x78  # 'x', with which no JSON text begins
+ZLIB_FIRST_BYTE = 0x78  # 'x'; no JSON text starts with it
 
 
 def pack(value: Any) -> bytes:
-    """Write a JSON-able value as bytes, compressed above 512 of them.
+    """Serialise a JSON value to bytes, compressed with zlib above 512 bytes.
 
     Raises
     ------
     ValueError
-        If it holds NaN or an infinity.
+        If the value contains NaN or infinity.
     """
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     written = text.encode("utf-8", "surrogatepass")
@@ -32,54 +32,54 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(packed: bytes) -> Any:
-    """Read what `pack` wrote, to the last surrogate."""
+    """Parse bytes written by `pack`."""
     written = zlib.decompress(packed) if packed[0] == ZLIB_FIRST_BYTE else packed
     return json.loads(written.decode("utf-8", "surrogatepass"))
 
 
 def storable(text: str) -> str:
-    r"""Escape what a database cannot hold in text: NUL and lone surrogates become ``\x00``, ``\ud800``."""
+    r"""Escape characters that a text column cannot store: NUL and lone surrogates become ``\x00``, ``\ud800``."""
     if text.isascii() and "\0" not in text:
         return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
 
 
 class AnyText(TypeDecorator[str]):
-    """Text from outside: a filter or a name with a NUL finds nothing instead of failing."""
+    """Text column for untrusted input: NUL and lone surrogates are escaped, so queries do not fail."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Escape what the database cannot hold."""
+        """Escape characters that the database cannot store."""
         return None if value is None else storable(value)
 
 
 class Json(TypeDecorator[Any]):
-    """A small JSON document as ASCII text, legible in any database shell."""
+    """Column for a small JSON document, stored as ASCII text."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Write JSON; ``None`` is NULL."""
+        """Serialise to JSON; ``None`` becomes NULL."""
         return None if value is None else json.dumps(value, separators=(",", ":"), allow_nan=False)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Read JSON."""
+        """Parse JSON."""
         return None if value is None else json.loads(value)
 
 
 class Packed(TypeDecorator[Any]):
-    """A JSON document of any size as (compressed) bytes."""
+    """Column for a JSON document of any size, stored as bytes and compressed above 512 bytes."""
 
     impl = LargeBinary
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:  # noqa: ARG002
-        """Pack; ``None`` is NULL."""
+        """Serialise with `pack`; ``None`` becomes NULL."""
         return None if value is None else pack(value)
 
     def process_result_value(self, value: bytes | None, dialect: Dialect) -> Any:  # noqa: ARG002
-        """Unpack."""
+        """Parse with `unpack`."""
         return None if value is None else unpack(value)

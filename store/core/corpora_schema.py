@@ -1,7 +1,6 @@
-"""The tables of corpora: kept sentences and pictures, and the images behind the pictures.
+"""Database tables for corpora: sentences, pictures, and image files.
 
-`store.core.schema` holds the tables of the engine, `store.core.agency_schema` those of the agency. Times are
-milliseconds since 1970 by the database's clock.
+Times are milliseconds since 1970 by the database's clock.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ corpora = Table(
     Column("name", AnyText, nullable=False),
     Column("language", AnyText, nullable=False),
     Column("attribute", AnyText, nullable=False),
-    Column("specification", AnyText),  # the name of the one whose rules the items keep; none: no rules
+    Column("specification", AnyText),  # name of the specification that the items follow; NULL: none
     Column("specification_version", Integer),
     Column("specification_digest", AnyText),
-    Column("words", Packed),  # of that specification, as they were: those who may not read it may read these
+    Column("words", Packed),  # copy of the specification's words, for readers of a shared corpus
     Column("licence", AnyText, nullable=False),
     Column("citation", AnyText, nullable=False),
     Column("description", AnyText, nullable=False),
-    Column("visibility", AnyText, nullable=False),  # shared: every tenant may read it, only its own may write
-    Column("version", Integer, nullable=False),  # counts up with each change, of the items too
+    Column("visibility", AnyText, nullable=False),  # shared: every tenant can read, only the owner can write
+    Column("version", Integer, nullable=False),  # incremented by each change, also of the items
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("removed_at", BigInteger),
@@ -53,8 +52,8 @@ corpus_items = Table(
     metadata,
     Column("id", AnyText, primary_key=True),
     Column("corpus_id", AnyText, ForeignKey("corpora.id", ondelete="CASCADE"), nullable=False),
-    Column("seq", Integer, nullable=False),  # the order they came in
-    Column("digest", AnyText, nullable=False),  # of the normalised text, or of the image
+    Column("seq", Integer, nullable=False),  # position in the corpus
+    Column("digest", AnyText, nullable=False),  # of the normalised text or of the image file
     # a sentence
     Column("text", AnyText),
     Column("group_term", AnyText),

@@ -1,9 +1,8 @@
-"""The two doors to the database: `Database` for threads, `AsyncDatabase` for the service.
+"""Database access: `Database` for threads, `AsyncDatabase` for an event loop.
 
-Everything behind them is written once, over a synchronous `Connection`. From the event loop, a
-piece of work runs on Postgres over asyncpg, statement by statement, and on SQLite as a whole in a
-thread: a file answers too fast for a hop to another thread at each statement (measured: 2.5 times
-the reads and writes of aiosqlite).
+All store functions take a synchronous `Connection`. `AsyncDatabase` runs them on Postgres over asyncpg,
+one statement at a time. On SQLite it runs a whole function in a thread, because a file responds too fast to
+switch threads at each statement (measured: 2.5 times the reads and writes of aiosqlite).
 """
 
 from __future__ import annotations
@@ -25,29 +24,28 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CONFLICT_PAUSES_S = (0.02, 0.04, 0.08)
-"""Pauses before a transaction that lost a deadlock is run again."""
+"""Pauses before each retry of a transaction that lost a deadlock."""
 
 READING_THREADS = 4
-"""More threads than this only wait for each other."""
+"""Threads that read from SQLite; more of them would only wait for each other."""
 
 
 class Database:
-    """The database for code that runs in threads: workers and the command line.
+    """Synchronous database access for workers and the command line.
 
     Parameters
     ----------
     url : str
         ``sqlite:////path/assay.db`` or ``postgresql://…``.
     pool_size, max_overflow : int
-        Connections kept, and opened beyond that under load.
-    pool_timeout_s : float
-        How long to wait for a free connection before `StoreUnavailable`.
-    lock_wait_s : float
-        How long a write waits for another one before `StoreUnavailable`.
+        Connections kept open, and additional connections under load.
+    pool_timeout_s, lock_wait_s : float
+        Seconds to wait for a free connection, and for a lock held by another transaction, before
+        `StoreUnavailable` is raised.
 
     Notes
     -----
-    Make it after forking. A thread must not open `write` inside `write`.
+    Create it after forking. A thread must not open `write` inside `write`.
     """
 
     def __init__(
@@ -59,19 +57,19 @@ class Database:
         pool_timeout_s: float = 5,
         lock_wait_s: float = LOCK_WAIT_S,
     ) -> None:
-        target, kept = database_url(url), pool(pool_size, max_overflow, pool_timeout_s)
+        target, pooling = database_url(url), pool(pool_size, max_overflow, pool_timeout_s)
         if target.drivername == "sqlite":
-            self._reader = sqlite_reader(target, lock_wait_s, **kept)
+            self._reader = sqlite_reader(target, lock_wait_s, **pooling)
             self._writer = sqlite_writer(target, lock_wait_s, **pool(1, 0, lock_wait_s))
         else:
-            self._writer = postgres(target, lock_wait_s, **kept)
+            self._writer = postgres(target, lock_wait_s, **pooling)
             self._reader = self._writer.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction: committed at the end of the block, rolled back on any exception.
+        """Open a transaction: committed at the end of the block, rolled back on any exception.
 
-        SQLite takes the write lock at once (``BEGIN IMMEDIATE``), Postgres reads what is committed.
+        SQLite takes the write lock at once (``BEGIN IMMEDIATE``); Postgres uses READ COMMITTED.
 
         Raises
         ------
@@ -87,7 +85,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Reads, each statement seeing what is committed; never waits for a writer."""
+        """Open a connection for reading: each statement sees committed data and never waits for a writer."""
         with ExitStack() as stack:
             stack.enter_context(translated())
             with connecting():
@@ -101,18 +99,17 @@ class Database:
 
 
 class AsyncDatabase:
-    """The database for the service: the same functions, run from an event loop.
+    """Asynchronous database access for the service.
 
     Parameters
     ----------
     url : str
         ``sqlite:////path/assay.db`` or ``postgresql://…``.
     pool_size, max_overflow : int
-        Connections kept, and opened beyond that under load.
-    pool_timeout_s : float
-        How long a request waits for a free connection before `StoreUnavailable`.
-    lock_wait_s : float
-        How long a write waits for another one before `StoreUnavailable`.
+        Connections kept open, and additional connections under load.
+    pool_timeout_s, lock_wait_s : float
+        Seconds to wait for a free connection, and for a lock held by another transaction, before
+        `StoreUnavailable` is raised.
     """
 
     def __init__(
@@ -127,16 +124,16 @@ class AsyncDatabase:
         target = database_url(url)
         if target.drivername == "sqlite":
             database = Database(url, pool_size=READING_THREADS, pool_timeout_s=pool_timeout_s, lock_wait_s=lock_wait_s)
-            self._side: _Side = _InThreads(database, pool_timeout_s, lock_wait_s)
+            self._backend: _Backend = _SqliteBackend(database, pool_timeout_s, lock_wait_s)
         else:
-            kept = pool(pool_size, max_overflow, pool_timeout_s)
-            self._side = _OnTheLoop(postgres_async(target, lock_wait_s, **kept))
+            pooling = pool(pool_size, max_overflow, pool_timeout_s)
+            self._backend = _PostgresBackend(postgres_async(target, lock_wait_s, **pooling))
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``work(connection, *args, **kwargs)`` as one transaction.
 
-        A transaction that loses a deadlock is run again, at most three times, so `work` must do
-        nothing that is not undone by a rollback.
+        A transaction that loses a deadlock is retried, at most three times, so `work` must have no
+        effect that a rollback does not undo.
 
         Raises
         ------
@@ -144,43 +141,43 @@ class AsyncDatabase:
             If the database cannot serve now.
         """
 
-        def whole(connection: Connection) -> T:
+        def call(connection: Connection) -> T:
             return work(connection, *args, **kwargs)
 
         for pause_s in CONFLICT_PAUSES_S:
             try:
-                return await self._side.write(whole)
+                return await self._backend.write(call)
             except StoreUnavailable as error:
                 if error.reason != "conflict":
                     raise
             await asyncio.sleep(pause_s)
-        return await self._side.write(whole)
+        return await self._backend.write(call)
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run ``work(connection, *args, **kwargs)`` without a transaction, on what is committed.
+        """Run ``work(connection, *args, **kwargs)`` without a transaction, on committed data.
 
         Raises
         ------
         StoreUnavailable
             If the database cannot serve now.
         """
-        return await self._side.read(lambda connection: work(connection, *args, **kwargs))
+        return await self._backend.read(lambda connection: work(connection, *args, **kwargs))
 
     async def close(self) -> None:
         """Close every pooled connection."""
-        await self._side.close()
+        await self._backend.close()
 
 
-class _Side(Protocol):
-    """One way to run work from an event loop."""
+class _Backend(Protocol):
+    """Runs store functions from an event loop."""
 
     async def write(self, work: Callable[[Connection], T]) -> T: ...
     async def read(self, work: Callable[[Connection], T]) -> T: ...
     async def close(self) -> None: ...
 
 
-class _OnTheLoop:
-    """Postgres: the loop goes on while the server works."""
+class _PostgresBackend:
+    """Postgres over asyncpg."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._writer = engine
@@ -205,10 +202,10 @@ class _OnTheLoop:
         await self._writer.dispose()
 
 
-class _InThreads:
-    """SQLite: one thread writes and a few read, as many as are let in.
+class _SqliteBackend:
+    """SQLite in threads: one writes, `READING_THREADS` read.
 
-    Work whose requester has gone away is finished all the same.
+    A function runs to its end even if its caller was cancelled.
     """
 
     def __init__(self, database: Database, read_wait_s: float, write_wait_s: float) -> None:
@@ -218,20 +215,20 @@ class _InThreads:
         self._readers, self._writers = asyncio.Semaphore(READING_THREADS), asyncio.Semaphore(1)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        def whole() -> T:
+        def call() -> T:
             with self._database.write() as connection:
                 return work(connection)
 
-        async with _admitted(self._writers, self._waits_s[1], "locked"):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, whole)
+        async with _acquired(self._writers, self._waits_s[1], "locked"):
+            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        def whole() -> T:
+        def call() -> T:
             with self._database.read() as connection:
                 return work(connection)
 
-        async with _admitted(self._readers, self._waits_s[0], "busy"):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, whole)
+        async with _acquired(self._readers, self._waits_s[0], "busy"):
+            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)
@@ -239,14 +236,14 @@ class _InThreads:
 
 
 @asynccontextmanager
-async def _admitted(places: asyncio.Semaphore, wait_s: float, reason: str) -> AsyncIterator[None]:
-    """Wait for a place, in the order of arrival, but not for ever."""
+async def _acquired(semaphore: asyncio.Semaphore, wait_s: float, reason: str) -> AsyncIterator[None]:
+    """Acquire a semaphore, or raise `StoreUnavailable` after `wait_s` seconds."""
     try:
         async with asyncio.timeout(wait_s):
-            await places.acquire()
+            await semaphore.acquire()
     except TimeoutError:
         raise StoreUnavailable(reason, RETRY_AFTER_S[reason]) from None
     try:
         yield
     finally:
-        places.release()
+        semaphore.release()

@@ -1,4 +1,4 @@
-"""How connections are made: addresses, drivers, limits on every wait, and what SQLite must be told."""
+"""SQLAlchemy engines: database URLs, drivers, timeouts, and SQLite pragmas."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 LOCK_WAIT_S = 5
-"""How long a write waits for another before it is refused with a 503."""
+"""Seconds that a write waits for a lock before the request fails with HTTP 503."""
 
 CONNECT_WAIT_S = 5
-"""How long a connection to the server may take to be made."""
+"""Seconds that connecting to the server may take."""
 
 BACKENDS = ("sqlite", "postgresql")
 
 
 def database_url(written: str) -> URL:
-    """Read an operator's URL: ``sqlite:////path/assay.db`` or ``postgresql://…``, the driver left to us.
+    """Parse a database URL: ``sqlite:////path/assay.db`` or ``postgresql://…``; a driver in it is ignored.
 
     Raises
     ------
     ValueError
-        If it is no URL, or names another database, or SQLite without a file.
+        If it is not a URL, names another kind of database, or SQLite without a file.
     """
     try:
         url = make_url(written)
@@ -31,24 +31,24 @@ def database_url(written: str) -> URL:
         raise ValueError("the database URL cannot be read; write sqlite:////path/assay.db or postgresql://…") from None
     backend = "postgresql" if url.drivername == "postgres" else url.get_backend_name()
     if backend not in BACKENDS:
-        raise ValueError(f"no store is written for {backend!r}; use sqlite or postgresql")
+        raise ValueError(f"{backend!r} databases are not supported; use sqlite or postgresql")
     if backend == "sqlite" and url.database in {None, "", ":memory:"}:
-        raise ValueError("SQLite needs a file that several connections can share: sqlite:////path/assay.db")
+        raise ValueError("the SQLite URL names no file; several connections must share one: sqlite:////path/assay.db")
     return url.set(drivername=backend)
 
 
 def pool(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
-    """Size a pool: connections kept, opened beyond that under load, and how long one is waited for."""
+    """Return SQLAlchemy's pool options."""
     return {"pool_size": size, "max_overflow": overflow, "pool_timeout": timeout_s}
 
 
 def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
-    """Make an engine whose every statement sees what is committed when it begins."""
+    """Create an engine without transactions: each statement sees the data committed before it."""
     return _sqlite(url, lock_wait_s, pool)
 
 
 def sqlite_writer(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
-    """Make an engine that takes the write lock when a transaction begins, so that none fails half-way for it."""
+    """Create an engine that takes the write lock when a transaction begins, so that none fails half-way."""
     engine = _sqlite(url, lock_wait_s, pool)
 
     @event.listens_for(engine, "begin")
@@ -59,31 +59,31 @@ def sqlite_writer(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
 
 
 def postgres(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
-    """Make an engine for threads."""
+    """Create an engine for threads (psycopg)."""
     options = " ".join(f"-c {name}={value}" for name, value in _postgres_settings(lock_wait_s).items())
     limits = {"connect_timeout": CONNECT_WAIT_S, "options": options}
     return create_engine(url.set(drivername="postgresql+psycopg"), connect_args=limits, hide_parameters=True, **pool)
 
 
 def postgres_async(url: URL, lock_wait_s: float, **pool: Any) -> AsyncEngine:
-    """Make an engine for an event loop."""
+    """Create an engine for an event loop (asyncpg)."""
     limits = {"timeout": CONNECT_WAIT_S, "server_settings": _postgres_settings(lock_wait_s)}
     target = url.set(drivername="postgresql+asyncpg")
     return create_async_engine(target, connect_args=limits, hide_parameters=True, **pool)
 
 
 def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
-    """Say what the server is to do for each connection (Postgres 14 or newer).
+    """Return the server settings of each connection (Postgres 14 or newer).
 
-    It drops what it does for a process that has died: nobody would hear of a job that it adds then.
+    The server aborts the statements of a process that has died, so that no job is added without a reply.
     """
     return {"lock_timeout": _ms(lock_wait_s), "client_connection_check_interval": "500ms"}
 
 
 def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
-    """Leave transactions to us: the sqlite3 module's own guesses begin too late, and deferred."""
+    """Create an engine that starts transactions itself: the sqlite3 module starts them too late, and deferred."""
     target, limits = url.set(drivername="sqlite+pysqlite"), {"timeout": lock_wait_s}
-    # parameters may hold secrets, and an exception's text ends up in logs
+    # parameters may contain secrets, and exception texts are logged
     engine = create_engine(target, connect_args=limits, hide_parameters=True, **pool)
 
     @event.listens_for(engine, "connect")
@@ -91,7 +91,7 @@ def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.execute("PRAGMA synchronous = NORMAL")  # safe against a crash of the process under WAL
+        cursor.execute("PRAGMA synchronous = NORMAL")  # with WAL, safe if the process crashes
         cursor.close()
 
     return engine

@@ -1,23 +1,23 @@
-"""What the store has to say went wrong.
+"""Errors of the store.
 
 ::
 
     AssayError
     └── StoreError
-        ├── StoreUnavailable   come back later -> HTTP 503 with Retry-After
-        ├── SchemaMismatch     the database is older or newer than this code -> refuse to start
-        ├── LeaseLost          another worker holds the job -> stop quietly
-        ├── AlreadyFinished    there is nothing left to cancel -> HTTP 409
-        ├── UploadInUse        a job still needs the upload -> HTTP 409
-        ├── NameTaken          a specification of this name is there already -> HTTP 409
-        ├── CorpusFull         a corpus holds as much as it may -> HTTP 409
-        ├── ItemTaken          a corpus has the sentence already, as another item -> HTTP 409
-        ├── NotTheOwner        a reply to a rating of somebody else's host -> HTTP 403
-        ├── PublishedForGood   a public rating cannot be hidden again -> HTTP 409
-        ├── AlreadyWithdrawn   a withdrawn rating stays as it is -> HTTP 409
-        ├── BeyondTheLog       the log has not come that far -> HTTP 422
-        ├── SecretLost         sealed with a key that is no longer configured
-        └── SecretMoved        sealed for another row, or damaged
+        ├── StoreUnavailable   the database cannot serve now -> HTTP 503 with Retry-After
+        ├── SchemaMismatch     the database is older or newer than this code -> the process does not start
+        ├── LeaseLost          another worker holds the job -> the worker stops silently
+        ├── AlreadyFinished    a finished job cannot be cancelled -> HTTP 409
+        ├── UploadInUse        an unfinished job needs the upload -> HTTP 409
+        ├── NameTaken          a specification with this name exists -> HTTP 409
+        ├── CorpusFull         a corpus has its maximum number of items -> HTTP 409
+        ├── ItemTaken          another item of the corpus has the same sentence -> HTTP 409
+        ├── NotTheOwner        the replying tenant has not proved that the host is its own -> HTTP 403
+        ├── PublishedForGood   a public rating cannot be hidden -> HTTP 409
+        ├── AlreadyWithdrawn   a withdrawn rating cannot change -> HTTP 409
+        ├── BeyondTheLog       a position after the end of the log -> HTTP 422
+        ├── SecretLost         the secret's encryption key is not configured
+        └── SecretMoved        the secret was encrypted for another row, or altered
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.errors import AssayError
 
 
 class StoreError(AssayError):
-    """Anything the store has to say went wrong."""
+    """Base class of the store's errors."""
 
     code = "store-error"
 
@@ -39,7 +39,7 @@ class StoreUnavailable(StoreError):
     reason : str
         One of ``locked``, ``full``, ``read-only``, ``unreachable``, ``busy``, ``conflict``.
     retry_after_s : int
-        Seconds after which trying again makes sense.
+        Seconds after which the caller should retry.
     """
 
     code = "store-unavailable"
@@ -50,7 +50,7 @@ class StoreUnavailable(StoreError):
 
 
 class SchemaMismatch(StoreError):
-    """The database's schema is not the one this code was written for."""
+    """The database has another schema version than this code needs."""
 
     code = "schema-mismatch"
 
@@ -63,17 +63,19 @@ class SchemaMismatch(StoreError):
 
 
 class LeaseLost(StoreError):
-    """The job is no longer this worker's: it was claimed again, or ended."""
+    """The job was claimed by another worker, or has ended."""
 
     code = "lease-lost"
 
     def __init__(self, job_id: str, fence: int) -> None:
-        super().__init__(f"the lease on {job_id} under fence {fence} is gone; whoever holds it now goes on")
+        super().__init__(
+            f"the lease on {job_id} under fence {fence} has ended: another worker claimed the job, or it has finished"
+        )
         self.job_id, self.fence = job_id, fence
 
 
 class AlreadyFinished(StoreError):
-    """The job has ended, so there is nothing left to cancel."""
+    """The job has ended and cannot be cancelled."""
 
     code = "already-finished"
 
@@ -83,60 +85,60 @@ class AlreadyFinished(StoreError):
 
 
 class SecretLost(StoreError):
-    """A secret was sealed with a key this process does not have."""
+    """A secret was encrypted with a key that is not configured."""
 
     code = "secret-lost"
 
     def __init__(self, key_id: str) -> None:
         super().__init__(
-            f"a secret was sealed with key {key_id}, which is not configured; "
-            "name it in ASSAY_SECRET_KEY_OLDER, or store the secret again"
+            f"a secret was encrypted with key {key_id}, which is not configured; "
+            "add that key to ASSAY_SECRET_KEY_OLDER, or store the secret again"
         )
         self.key_id = key_id
 
 
 class SecretMoved(StoreError):
-    """A sealed secret does not belong to this tenant, target and field, or was altered."""
+    """An encrypted secret belongs to another tenant, row or field, or was altered."""
 
     code = "secret-moved"
 
     def __init__(self, target: str, field: str) -> None:
-        super().__init__(f"the sealed {field} of {target} was made for another row or altered; store it again")
+        super().__init__(f"the encrypted {field} of {target} belongs to another row or was altered; store it again")
         self.target, self.field = target, field
 
 
 class UploadInUse(StoreError):
-    """A job that has not ended still needs the upload."""
+    """An unfinished job needs the upload."""
 
     code = "upload-in-use"
 
     def __init__(self, upload_id: str, job_id: str) -> None:
-        super().__init__(f"{job_id} still uses {upload_id}; cancel it or wait for its end")
+        super().__init__(f"{job_id} still uses {upload_id}; cancel the job or wait until it ends")
         self.upload_id, self.job_id = upload_id, job_id
 
 
 class NameTaken(StoreError):
-    """A specification of this name is there already."""
+    """A specification with this name exists."""
 
     code = "name-taken"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"a specification called {name!r} is there already; add a version to it, or take another name")
+        super().__init__(f"a specification called {name!r} exists already; add a version to it, or choose another name")
         self.name = name
 
 
 class CorpusFull(StoreError):
-    """A corpus holds as many items as it may."""
+    """A corpus has its maximum number of items."""
 
     code = "corpus-full"
 
     def __init__(self, corpus_id: str, most: int) -> None:
-        super().__init__(f"{corpus_id} would hold more than {most} items; begin another corpus")
+        super().__init__(f"{corpus_id} would hold more than {most} items; create another corpus")
         self.corpus_id, self.most = corpus_id, most
 
 
 class ItemTaken(StoreError):
-    """A sentence was to become one that its corpus has already."""
+    """An edited sentence equals another item of the corpus."""
 
     code = "item-taken"
 
@@ -146,53 +148,53 @@ class ItemTaken(StoreError):
 
 
 class PublishedForGood(StoreError):
-    """A rating that was made public cannot be hidden again: others have relied on it."""
+    """A public rating cannot be made private or unlisted, because others rely on it."""
 
     code = "published-for-good"
 
     def __init__(self, rating_id: str, visibility: str) -> None:
-        super().__init__(f"{rating_id} is public and cannot become {visibility} again; withdraw it and say why")
+        super().__init__(f"{rating_id} is public and cannot become {visibility} again; withdraw it and give a reason")
         self.rating_id, self.visibility = rating_id, visibility
 
 
 class AlreadyWithdrawn(StoreError):
-    """A withdrawn rating is neither published nor withdrawn once more."""
+    """A withdrawn rating cannot be published or withdrawn again."""
 
     code = "already-withdrawn"
 
     def __init__(self, rating_id: str) -> None:
-        super().__init__(f"{rating_id} was withdrawn, and stays as it is; ask for a new rating")
+        super().__init__(f"{rating_id} was withdrawn and cannot be changed; request a new rating")
         self.rating_id = rating_id
 
 
 class BeyondTheLog(StoreError):
-    """An entry or a tree was asked for that the log has not reached.
+    """A requested position or tree size is after the end of the log.
 
     Parameters
     ----------
     name : str
-        Which of the numbers asked for is too large: ``position``, ``size``, ``first`` or ``second``.
+        The parameter that is too large: ``position``, ``size``, ``first`` or ``second``.
     asked, most : int
-        The number, and the largest that would do; -1 where none would.
+        Its value and the largest valid value; -1 if the log is empty.
     """
 
     code = "beyond-the-log"
 
     def __init__(self, name: str, asked: int, most: int) -> None:
-        would_do = "the log is empty as yet" if most < 0 else f"at most {most} would do"
-        super().__init__(f"{name} is {asked}, and {would_do}")
+        valid = "the log is empty" if most < 0 else f"the largest valid value is {most}"
+        super().__init__(f"{name} is {asked}, but {valid}")
         self.name, self.asked, self.most = name, asked, most
 
 
 class NotTheOwner(StoreError):
-    """Only who has shown that the rated host is theirs may reply to a rating.
+    """A tenant replies to a rating without a valid proof that the rated host is its own.
 
     Parameters
     ----------
     host : str or None
-        The host; ``None`` where the rated target has no address.
+        The host; ``None`` if the rated target has no address.
     message : str
-        What is lacking.
+        What is missing.
     """
 
     code = "not-the-owner"

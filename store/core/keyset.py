@@ -1,4 +1,4 @@
-"""Pages that do not shift when rows are added: each begins after the last row of the one before."""
+"""Keyset pagination: each page starts after the last row of the previous one, so new rows shift nothing."""
 
 from __future__ import annotations
 
@@ -16,20 +16,16 @@ def page_of(
     before: tuple[int, str] | None,
     limit: int,
 ) -> Select[Row]:
-    """Narrow a query to one page of a list sorted newest first.
+    """Limit a query to one page of a list sorted newest first.
 
     Parameters
     ----------
-    query : Select
-        The whole list, in any order.
     created_at, row_id : ColumnElement
-        What it is sorted by.
+        The sort key.
     before : (int, str) or None
-        ``(created_at, id)`` of the last row of the page before; ``None`` is the first page.
-    limit : int
-        Most rows of the page.
+        ``(created_at, id)`` of the last row of the previous page; ``None`` selects the first page.
     """
     if before is not None:
-        when, last = before
-        query = query.where(and_(created_at <= when, or_(created_at < when, row_id < last)))
+        time, last_id = before
+        query = query.where(and_(created_at <= time, or_(created_at < time, row_id < last_id)))
     return query.order_by(created_at.desc(), row_id.desc()).limit(limit)

@@ -1,4 +1,4 @@
-"""Bring a database to this code's schema, or say that it is not there."""
+"""Schema migration: upgrade a database, or check its version."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from store.core.engines import database_url
 from store.core.errors import SchemaMismatch
 
 MIGRATION_LOCK = 0x_A55A_0001
-"""Postgres advisory lock held while migrating; SQLite's write lock serves there."""
+"""Postgres advisory lock held while migrating; SQLite's write lock does the same."""
 
-WAL_PATIENCE_S = 10
+WAL_SWITCH_TIMEOUT_S = 10
 
 
 def head() -> str:
-    """Name the schema this code was written for."""
+    """Return the schema version that this code needs."""
     revision = ScriptDirectory.from_config(_config()).get_current_head()
-    assert revision is not None, "migrations/versions holds at least the first step"  # noqa: S101
+    assert revision is not None, "migrations/versions has no migration"  # noqa: S101
     return revision
 
 
 def upgrade(url: str) -> None:
-    """Migrate to `head`, in one transaction; of several processes at once, one does and the rest find it done.
+    """Migrate to `head` in one transaction; concurrent processes wait, and one of them migrates.
 
     Parameters
     ----------
     url : str
-        As `store.core.database.Database` takes it. SQLite's directory is made where it is missing.
+        As for `store.core.database.Database`. A missing directory of a SQLite file is created.
 
     Raises
     ------
     SchemaMismatch
         If a newer version of Assay wrote the database.
     StoreUnavailable
-        If it cannot be reached.
+        If the database cannot be reached.
     """
     file = _sqlite_file(url)
     if file is not None:
@@ -59,14 +59,14 @@ def upgrade(url: str) -> None:
 
 
 def check(url: str) -> None:
-    """Refuse a database that is not exactly at `head`, older or newer.
+    """Raise an error unless the database is exactly at `head`.
 
     Raises
     ------
     SchemaMismatch
-        If it is not; also if there is no database file.
+        If it is older or newer, or if there is no database file.
     StoreUnavailable
-        If it cannot be reached.
+        If the database cannot be reached.
     """
     file = _sqlite_file(url)
     if file is not None and not file.exists():
@@ -79,7 +79,7 @@ def check(url: str) -> None:
 
 def _migrate(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SET LOCAL lock_timeout = 0"))  # the other process may take its time
+        connection.execute(text("SET LOCAL lock_timeout = 0"))  # wait as long as another process migrates
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
     config = _config()
     found = _current(connection)
@@ -108,11 +108,11 @@ def _sqlite_file(url: str) -> Path | None:
 
 
 def _write_ahead(connection: Connection) -> None:
-    """Switch SQLite to its write-ahead log, which the file remembers.
+    """Switch a SQLite file to write-ahead logging, permanently.
 
-    The switch does not wait for locks by itself, so two processes starting at once take turns here.
+    The pragma does not wait for locks, so it is retried while another process holds one.
     """
-    deadline = time.monotonic() + WAL_PATIENCE_S
+    deadline = time.monotonic() + WAL_SWITCH_TIMEOUT_S
     while connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() != "wal":
         try:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")

@@ -1,8 +1,8 @@
-"""The tables. `migrations/` makes them; a test holds the two together.
+"""Database tables of the job engine. `migrations/` creates them; a test checks that both agree.
 
-Times (``*_at``, ``*_until``) are milliseconds since 1970 by the database's clock. The row of a
-queued job is its own dispatch request; `observations` is the ledger a crashed run resumes from;
-`events` only grows; `outbox` holds the notices written in the transaction that caused them.
+Times (``*_at``, ``*_until``) are milliseconds since 1970 by the database's clock. The row of a queued job is
+its dispatch request. `observations` is the ledger from which a crashed run resumes. Rows of `events` are never
+changed. `outbox` holds notices, written in the transaction that caused them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ metadata = MetaData(
     }
 )
 
-Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up INTEGER keys only
+Counted = BigInteger().with_variant(Integer, "sqlite")  # SQLite increments INTEGER keys only
 
 jobs = Table(
     "jobs",
@@ -57,7 +57,7 @@ jobs = Table(
     Column("max_calls", Integer, nullable=False),
     Column("deadline_at", BigInteger, nullable=False),
     Column("key_id", AnyText),
-    # where it stands
+    # progress
     Column("status", AnyText, nullable=False),
     Column("stage", AnyText, nullable=False),
     Column("asked", Integer, nullable=False),
@@ -67,7 +67,7 @@ jobs = Table(
     Column("observed", Integer, nullable=False),
     Column("cancel_requested", Boolean, nullable=False),
     Column("version", Integer, nullable=False),
-    # who works on it
+    # lease
     Column("attempt", Integer, nullable=False),
     Column("attempts_without_progress", Integer, nullable=False),
     Column("fence", BigInteger, nullable=False),
@@ -79,7 +79,7 @@ jobs = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
     Column("finished_at", BigInteger),
-    # how it ended
+    # outcome
     Column("error", Json),
     Column("result", Packed),
     Column("rating_id", AnyText),

@@ -1,6 +1,6 @@
-"""What the operator decides. The only module that reads the environment: ``ASSAY_*``.
+"""Settings from environment variables ``ASSAY_*``. No other module reads the environment.
 
-Everything has a default that suits the embedded service on one machine.
+The defaults suit the embedded service on one machine.
 """
 
 from __future__ import annotations
@@ -17,93 +17,95 @@ SHORTEST_SECRET_KEY = 16
 
 
 class Settings(BaseSettings):
-    """The operator's decisions, read from ``ASSAY_<NAME>`` when made.
+    """Settings, read from ``ASSAY_<NAME>`` when the object is created.
 
     Raises
     ------
     pydantic.ValidationError
-        Naming the variables that make no sense, without repeating their values.
+        Names the invalid variables without repeating their values.
     """
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_", extra="ignore", frozen=True, hide_input_in_errors=True)
 
-    # Where things are kept
+    # Storage
     data_dir: Path = Field(Path.home() / ".assay", description="Directory of the embedded database and secret key")
     database_url: str | None = Field(None, description="postgresql://… or sqlite:////path; unset: assay.db in data_dir")
     broker_url: str | None = Field(None, description="Celery broker, redis://…; unset: a worker in this process")
 
     # Secrets
-    secret_key: SecretStr | None = Field(None, description="Seals targets' secrets; unset: a key file in data_dir")
-    secret_key_older: SecretStr = Field(
-        SecretStr(""), description="Comma-separated keys that are being rotated out; they open, and seal nothing new"
+    secret_key: SecretStr | None = Field(
+        None, description="Encrypts the secrets of targets; unset: a key file in data_dir"
     )
+    secret_key_older: SecretStr = Field(SecretStr(""), description="Comma-separated former keys, used only to decrypt")
 
     # The HTTP service
     host: str = Field("127.0.0.1", description="Address to listen on")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 lets the system choose")
-    public_url: str | None = Field(None, description="How the world reaches the service; unset: as each request did")
+    public_url: str | None = Field(None, description="Public URL of the service; unset: taken from each request")
     auth: Literal["auto", "keys", "none"] = Field(
-        "auto", description="Whether API keys are required; auto: unless embedded and listening on loopback only"
+        "auto", description="Whether API keys are required; auto: yes, except embedded and on loopback only"
     )
     max_body_bytes: int = Field(1 << 20, gt=0, description="Largest request body")
     max_upload_bytes: int = Field(64 << 20, gt=0, description="Largest file that may be uploaded")
-    idempotency_h: int = Field(24, gt=0, description="Hours for which an Idempotency-Key is remembered")
-    job_rate: str = Field("1200/minute", description="New jobs each key (without keys: tenant) may ask for over a time")
+    idempotency_h: int = Field(24, gt=0, description="Hours for which responses to an Idempotency-Key are stored")
+    job_rate: str = Field("1200/minute", description="Rate limit of new jobs per API key (without keys: per tenant)")
     status_cache_s: float = Field(
-        0.25, ge=0, le=5, description="How old a job's status may be when it is read; 0 reads the database each time"
+        0.25, ge=0, le=5, description="Seconds for which a job's status is cached; 0: no cache"
     )
     badge_cache_s: float = Field(
-        0.5, ge=0, le=1, description="How old a badge's rating may be when it is shown; 0 reads the database each time"
+        0.5, ge=0, le=1, description="Seconds for which a badge's rating is cached; 0: no cache"
     )
-    max_active_jobs: int = Field(500, gt=0, description="Jobs a tenant may have queued and running")
-    longest_deadline_s: int = Field(86_400, gt=0, description="Longest time a job may be given")
+    max_active_jobs: int = Field(500, gt=0, description="Maximum queued and running jobs per tenant")
+    longest_deadline_s: int = Field(86_400, gt=0, description="Maximum deadline of a job")
     rating_valid_days: int = Field(90, gt=0, description="Days after which a rating expires")
-    expiring_days: float = Field(7, gt=0, description="Days before a rating expires at which that is announced")
-    cooldown_s: float = Field(0, ge=0, description="Rest of a target after a job, before a tenant may ask for new work")
-    shortest_schedule_s: int = Field(3600, ge=1, description="Shortest time between two runs of a schedule")
+    expiring_days: float = Field(7, gt=0, description="Days before expiry at which a rating is announced")
+    cooldown_s: float = Field(0, ge=0, description="Cool-down of a target after a job; 0: none")
+    shortest_schedule_s: int = Field(3600, ge=1, description="Minimum time between two runs of a schedule")
 
     # Calls to targets
-    egress_allow: str = Field("", description="Comma-separated CIDRs that may be called beside public addresses")
+    egress_allow: str = Field("", description="Comma-separated CIDRs allowed besides public addresses")
     allow_scraping: bool = Field(
-        False, description="Whether targets may use deep-translator, whose addresses no guard of ours checks"
+        False, description="Whether targets may use deep-translator, whose requests bypass the egress guard"
     )
-    response_cap_bytes: int = Field(1 << 20, gt=0, description="Largest response of a target; the rest is refused")
-    call_attempts: int = Field(6, ge=1, le=10, description="Calls made for one question before it counts as failed")
-    backoff_s: float = Field(0.5, gt=0, description="Upper end of the first random pause between attempts; it doubles")
-    backoff_cap_s: float = Field(60, gt=0, description="Longest pause between attempts, also where a target asks more")
-    breaker_failures: int = Field(20, gt=0, description="Failures in a row after which a job waits for its target")
-    breaker_window: int = Field(50, gt=0, description="Latest calls of which more than half may not fail")
-    breaker_delay_s: float = Field(60, gt=0, description="How long a job waits for its target before it tries again")
+    response_cap_bytes: int = Field(1 << 20, gt=0, description="Maximum size of a target's response")
+    call_attempts: int = Field(6, ge=1, le=10, description="Calls for one probe before it counts as failed")
+    backoff_s: float = Field(0.5, gt=0, description="Maximum of the first pause between attempts; doubles each time")
+    backoff_cap_s: float = Field(60, gt=0, description="Maximum pause between attempts, even if a target asks for more")
+    breaker_failures: int = Field(20, gt=0, description="Consecutive failures after which a job waits for its target")
+    breaker_window: int = Field(50, gt=0, description="Number of latest calls; if more than half failed, the job waits")
+    breaker_delay_s: float = Field(60, gt=0, description="Seconds that a job waits for its target before it retries")
 
     # Webhooks
-    webhook_poll_s: float = Field(1.0, gt=0, le=60, description="How often notices to be delivered are looked for")
+    webhook_poll_s: float = Field(1.0, gt=0, le=60, description="Seconds between polls for due notices")
 
     # The job engine
-    worker_concurrency: int = Field(4, gt=0, description="Jobs a worker runs at a time")
-    lease_s: float = Field(30, gt=0, description="Silence after which a worker's job may be claimed by another")
-    heartbeat_s: float = Field(3, gt=0, description="How often a worker extends its lease and looks for cancellation")
-    reconcile_s: float = Field(5, gt=0, description="How often due jobs are looked for")
-    redispatch_s: float = Field(15, gt=0, description="After how long a job that no worker took is announced again")
+    worker_concurrency: int = Field(4, gt=0, description="Jobs that a worker runs concurrently")
+    lease_s: float = Field(30, gt=0, description="Seconds without heartbeat after which a job can be claimed")
+    heartbeat_s: float = Field(3, gt=0, description="Seconds between heartbeats, which also check for cancellation")
+    reconcile_s: float = Field(5, gt=0, description="Seconds between polls for due jobs")
+    redispatch_s: float = Field(15, gt=0, description="Seconds after which an unclaimed job is dispatched again")
     watchdog_s: float = Field(
-        15, gt=0, description="Age of an announced job at which an idle worker suspects itself deaf; twice: exit 75"
+        15,
+        gt=0,
+        description="Age of an unclaimed job at which an idle worker counts a missed message; two: exit 75",
     )
-    attempt_cap: int = Field(5, gt=0, description="Attempts in a row that recorded nothing new before a job is failed")
-    ledger_replies: int = Field(20, gt=0, description="Replies after which they are committed")
-    ledger_s: float = Field(1.0, gt=0, description="Longest time a reply waits to be committed")
+    attempt_cap: int = Field(5, gt=0, description="Consecutive attempts without a new observation before a job fails")
+    ledger_replies: int = Field(20, gt=0, description="Number of replies per commit")
+    ledger_s: float = Field(1.0, gt=0, description="Maximum seconds before a reply is committed")
 
     # The database connections of each process
     pool_size: int = Field(20, gt=0, description="Connections kept open")
-    pool_overflow: int = Field(0, ge=0, description="Connections opened beyond that under load")
-    pool_timeout_s: float = Field(2, gt=0, description="How long a request waits for a connection before a 503")
+    pool_overflow: int = Field(0, ge=0, description="Additional connections under load")
+    pool_timeout_s: float = Field(2, gt=0, description="Seconds that a request waits for a connection before HTTP 503")
 
-    # What is told to operators
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severity that is logged")
-    metrics_host: str = Field("127.0.0.1", description="Address at which a worker shows its metrics")
+    # Logs, metrics and traces
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Minimum severity of logs")
+    metrics_host: str = Field("127.0.0.1", description="Address of a worker's metrics")
     metrics_port: int | None = Field(None, ge=0, le=65535, description="Port of a worker's metrics; unset: none")
     otel_endpoint: str | None = Field(
-        None, description="Where traces are sent, OTLP over HTTP, e.g. http://collector:4318; unset: none are made"
+        None, description="OTLP/HTTP endpoint for traces, e.g. http://collector:4318; unset: no traces"
     )
-    log_json: bool = Field(False, description="Log one JSON object a line instead of text")
+    log_json: bool = Field(False, description="Log one JSON object per line instead of text")
 
     @field_validator("egress_allow")
     @classmethod
@@ -128,8 +130,8 @@ class Settings(BaseSettings):
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value) < SHORTEST_SECRET_KEY:
             raise ValueError(
-                f"a secret key of {len(value)} characters can be guessed; make one of at least "
-                f"{SHORTEST_SECRET_KEY}, for example with `openssl rand -hex 32`"
+                f"a secret key of {len(value)} characters can be guessed; use one of at least "
+                f"{SHORTEST_SECRET_KEY}, for example from `openssl rand -hex 32`"
             )
         return value
 
@@ -137,35 +139,35 @@ class Settings(BaseSettings):
     def _several_heartbeats_a_lease(self) -> Settings:
         if self.heartbeat_s * 2 > self.lease_s:
             raise ValueError(
-                f"a lease of {self.lease_s} s with a heartbeat every {self.heartbeat_s} s ends at the first delay; "
-                "let heartbeat_s be at most half of lease_s"
+                f"a heartbeat every {self.heartbeat_s} s is too slow for a lease of {self.lease_s} s; "
+                "set heartbeat_s to at most half of lease_s"
             )
         return self
 
     @property
     def resolved_database_url(self) -> str:
-        """The database to connect to: the one that is named, or else a file in the data directory."""
+        """The configured database URL, or a SQLite file in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'assay.db'}"
 
     @property
     def redis_url(self) -> str | None:
-        """The broker, if it is a Redis: what several processes count together is counted there."""
+        """The broker's URL if it is Redis, which also stores counts shared by several processes."""
         redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
         return self.broker_url if redis else None
 
     @property
     def egress_networks(self) -> tuple[Network, ...]:
-        """`egress_allow`, read."""
+        """`egress_allow`, parsed."""
         return _networks(self.egress_allow)
 
     @property
     def older_secret_keys(self) -> tuple[str, ...]:
-        """`secret_key_older`, read."""
+        """`secret_key_older`, parsed."""
         return _parts(self.secret_key_older.get_secret_value())
 
     @property
     def keys_required(self) -> bool:
-        """Whether callers must show an API key."""
+        """Whether callers must send an API key."""
         if self.auth == "auto":
             return self.broker_url is not None or not _is_loopback(self.host)
         return self.auth == "keys"

@@ -1,1 +1,1 @@
-"""Corpora, specifications and uploads: material that jobs ask services about."""
+"""Corpora, specifications and uploads: input material of jobs."""

@@ -1,8 +1,8 @@
-"""Corpora: sentences and pictures that a tenant keeps, so that what was made once is made once.
+"""Corpora: collections of sentences or pictures that ratings can reuse.
 
-A private corpus is its tenant's alone. A shared one is read by every tenant of the agency and written
-by its own. `store.corpora.items` holds what is in them. A version counts the changes of a corpus and of
-its items: what a rating was asked with is named by id and version.
+Only its owner can read a private corpus; every tenant can read a shared one, and only its owner can change it.
+The items are in `store.corpora.items`. `version` counts the changes of a corpus and its items, so a rating
+refers to its input by id and version.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from store.core.ids import new_id
 from store.core.keyset import page_of
 
 PREFIX = "crp"
-"""What the ids of corpora begin with."""
+"""Prefix of the ids of corpora."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The specification that the items of a corpus keep to.
+    """The specification that the items of a corpus follow.
 
     Attributes
     ----------
     name : str
-        What it is called where it was written.
+        Its name at its owner.
     version : int or None
-        Which version; ``None`` where the words were given without a specification.
+        ``None`` if the words were given without a specification.
     digest : str
-        Of its words and what is told of them.
+        Digest of its words and their description.
     words : dict
-        The words themselves, as JSON: who may read a corpus may read them too.
+        The words as JSON, for every reader of the corpus.
     """
 
     name: str
@@ -46,24 +46,20 @@ class Rules:
 
 @dataclass(frozen=True)
 class NewCorpus:
-    """A corpus to be kept.
+    """Fields of a new corpus.
 
     Attributes
     ----------
-    tenant, name : str
-        Whose it is, and what people call it.
     kind : str
         ``sentences`` or ``images``.
     language, attribute : str
-        What its sentences are written in, and what its groups differ in.
+        Language of its sentences; attribute in which its groups differ.
     rules : Rules or None
-        The specification its items keep to.
+        The specification that its items follow.
     licence, citation, description : str
-        On what terms others may use it, where it comes from, and what it is; empty where nobody said.
+        Terms of use, source and description; empty if unknown.
     visibility : str
         ``private`` or ``shared``.
-    id : str
-        Made here unless given.
     """
 
     tenant: str
@@ -81,7 +77,7 @@ class NewCorpus:
 
 @dataclass(frozen=True)
 class StoredCorpus:
-    """A kept corpus, without its items. Times are milliseconds since 1970."""
+    """A corpus without its items. Times are milliseconds since 1970."""
 
     id: str
     tenant: str
@@ -101,24 +97,24 @@ class StoredCorpus:
 
     @property
     def reference(self) -> str:
-        """What experiments remember it by: its id and version."""
+        """The reference that experiments store: id and version."""
         return f"{self.id}@{self.version}"
 
 
 CHANGEABLE = frozenset({"name", "licence", "citation", "description", "visibility"})
-"""What of a corpus can be changed. Its items were checked against the rest."""
+"""Fields of a corpus that can be changed. Its items were validated against the others."""
 
 
 def add(c: Connection, new: NewCorpus) -> StoredCorpus:
-    """Keep a corpus, which is empty at first."""
-    told = {name: value for name, value in vars(new).items() if name != "rules"}
-    written = {"version": 1, "created_at": now_ms(), "updated_at": now_ms()}
-    row = c.execute(insert(corpora).values(told | written | _columns(new.rules)).returning(corpora)).mappings().one()
+    """Add an empty corpus."""
+    values = {name: value for name, value in vars(new).items() if name != "rules"} | _columns(new.rules)
+    values |= {"version": 1, "created_at": now_ms(), "updated_at": now_ms()}
+    row = c.execute(insert(corpora).values(values).returning(corpora)).mappings().one()
     return _corpus(row)
 
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
-    """Read a corpus that the tenant may read: its own, or one that is shared."""
+    """Read a corpus of the tenant or a shared one."""
     query = select(corpora).where(corpora.c.id == corpus_id, readable(tenant))
     row = c.execute(query).mappings().one_or_none()
     return None if row is None else _corpus(row)
@@ -135,23 +131,15 @@ def page(
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[StoredCorpus]:
-    """Read the corpora that a tenant may read, newest first.
+    """List a tenant's corpora and all shared ones, newest first, starting after ``before = (created_at, id)``.
 
     Parameters
     ----------
-    c : Connection
-        Where to read.
-    tenant : str
-        Its own are read, and everyone's shared ones.
     kind, attribute, visibility : str, optional
-        Only those. Of the private ones there are only one's own.
+        Filters.
     specification : str, optional
-        Only those that keep to it: its name, ``name@version``, or its digest. Tenants name their specifications
-        as they like: only a digest says that two are the same.
-    before : (int, str), optional
-        ``(created_at, id)`` of the last of the page before.
-    limit : int
-        Most corpora to return.
+        Filter: name, ``name@version`` or digest of the specification. Tenants choose names freely; only equal
+        digests mean equal specifications.
     """
     query = select(corpora).where(readable(tenant))
     for column, wanted in (
@@ -162,21 +150,21 @@ def page(
         if wanted is not None:
             query = query.where(column == wanted)
     if specification is not None:
-        query = query.where(_keeps_to(specification))
+        query = query.where(_follows(specification))
     query = page_of(query, corpora.c.created_at, corpora.c.id, before, limit)
     return [_corpus(row) for row in c.execute(query).mappings()]
 
 
 def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
-    """Count the items of several corpora, by their ids."""
-    there = and_(corpus_items.c.corpus_id.in_(ids), corpus_items.c.removed_at.is_(None))
-    query = select(corpus_items.c.corpus_id, func.count()).where(there).group_by(corpus_items.c.corpus_id)
+    """Count the items of several corpora, by corpus id."""
+    present = and_(corpus_items.c.corpus_id.in_(ids), corpus_items.c.removed_at.is_(None))
+    query = select(corpus_items.c.corpus_id, func.count()).where(present).group_by(corpus_items.c.corpus_id)
     counted = {row[0]: row[1] for row in c.execute(query)} if ids else {}
     return {each: counted.get(each, 0) for each in ids}
 
 
 def lock(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
-    """Read a tenant's own corpus, and keep others from changing it until the transaction ends."""
+    """Read a tenant's own corpus and lock it until the transaction ends."""
     query = select(corpora).where(*_own(corpus_id, tenant)).with_for_update()
     row = c.execute(query).mappings().one_or_none()
     return None if row is None else _corpus(row)
@@ -185,16 +173,18 @@ def lock(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
 def change(
     c: Connection, corpus_id: str, tenant: str, changes: Mapping[str, str], version: int | None = None
 ) -> StoredCorpus | None:
-    """Change what is told of a corpus (`CHANGEABLE`), or nothing but its version.
+    """Change fields of a corpus (`CHANGEABLE`) and increment its version.
 
     Returns
     -------
     StoredCorpus or None
-        ``None`` where the tenant has no such corpus, or not in the `version` that is asked for.
+        ``None`` if the tenant has no such corpus, or its version is not `version`.
     """
     unknown = set(changes) - CHANGEABLE
     if unknown:
-        raise ValueError(f"{', '.join(sorted(unknown))} of a corpus cannot be changed")
+        raise ValueError(
+            f"{', '.join(sorted(unknown))} of a corpus cannot be changed, only {', '.join(sorted(CHANGEABLE))}"
+        )
     changed = update(corpora).where(*_own(corpus_id, tenant))
     if version is not None:
         changed = changed.where(corpora.c.version == version)
@@ -204,13 +194,13 @@ def change(
 
 
 def remove(c: Connection, corpus_id: str, tenant: str) -> bool:
-    """Hide a corpus and what is in it. False where there is none. Ratings have their own copy of the sentences."""
-    gone = update(corpora).where(*_own(corpus_id, tenant)).values(removed_at=now_ms(), version=corpora.c.version + 1)
-    return c.execute(gone).rowcount > 0
+    """Remove a corpus and its items; return false if there is none. Ratings keep their own copy of the sentences."""
+    removed = update(corpora).where(*_own(corpus_id, tenant))
+    return c.execute(removed.values(removed_at=now_ms(), version=corpora.c.version + 1)).rowcount > 0
 
 
 def readable(tenant: str) -> ColumnElement[bool]:
-    """Narrow a query to the corpora that a tenant may read."""
+    """Return the condition that a tenant may read a corpus."""
     return and_(corpora.c.removed_at.is_(None), or_(corpora.c.tenant == tenant, corpora.c.visibility == "shared"))
 
 
@@ -218,7 +208,7 @@ def _own(corpus_id: str, tenant: str) -> tuple[ColumnElement[bool], ...]:
     return corpora.c.id == corpus_id, corpora.c.tenant == tenant, corpora.c.removed_at.is_(None)
 
 
-def _keeps_to(specification: str) -> ColumnElement[bool]:
+def _follows(specification: str) -> ColumnElement[bool]:
     if specification.startswith("sha256:"):
         return corpora.c.specification_digest == specification
     name, mark, number = specification.partition("@")
@@ -238,8 +228,8 @@ def _columns(rules: Rules | None) -> dict[str, Any]:
 
 
 def _corpus(row: RowMapping) -> StoredCorpus:
-    told = dict(row)
+    fields = dict(row)
     name, version, digest, words = (
-        told.pop(each) for each in ("specification", "specification_version", "specification_digest", "words")
+        fields.pop(each) for each in ("specification", "specification_version", "specification_digest", "words")
     )
-    return StoredCorpus(rules=None if name is None else Rules(name, version, digest, words), **told)
+    return StoredCorpus(rules=None if name is None else Rules(name, version, digest, words), **fields)

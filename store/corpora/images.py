@@ -1,6 +1,6 @@
-"""Images, kept by what they hold: the same file is kept once for a tenant.
+"""Image files, addressed by content: each file is stored once per tenant.
 
-Whoever may read a shared corpus may read its images; else an image is its tenant's alone.
+A tenant can read its own images and those in shared corpora of their owners.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IMAGES_A_QUERY = 500
 
 @dataclass(frozen=True)
 class StoredImage:
-    """A kept image. `size` is in bytes, `created_at` in milliseconds since 1970."""
+    """A stored image. `size` is in bytes, `created_at` in milliseconds since 1970."""
 
     digest: str
     media_type: str
@@ -33,28 +33,14 @@ class StoredImage:
 
     @property
     def facts(self) -> ImageFacts:
-        """What it is known by."""
+        """Its digest, media type and size in pixels."""
         return ImageFacts(self.digest, self.media_type, self.width, self.height)
 
 
 def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
-    """Keep an image, unless the tenant has it already.
+    """Store an image file unless the tenant has it already; return whether it is new.
 
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    tenant : str
-        Whose it is.
-    content : bytes
-        The file.
-    facts : ImageFacts
-        What `store.formats.image.read_image` found in it.
-
-    Returns
-    -------
-    bool
-        Whether it is new.
+    `facts` is the result of `store.formats.image.read_image`.
     """
     start = sqlite.insert(images) if c.dialect.name == "sqlite" else postgresql.insert(images)
     row = {
@@ -72,7 +58,7 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 
 
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
-    """Read an image that a tenant may see: its own, or one of a corpus that is shared."""
+    """Read an image that a tenant may see: its own or one in a shared corpus."""
     columns = [images.c[each.name] for each in fields(StoredImage)]
     wanted: Select[Any] = select(*columns).where(images.c.digest == digest)
     for query in (wanted.where(images.c.tenant == tenant), _shared(wanted)):
@@ -83,21 +69,21 @@ def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
 
 
 def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
-    """List those of some images that a tenant may not see, in their order."""
-    seen: set[str] = set()
+    """Filter image digests to those that a tenant may not see, in the same order."""
+    visible: set[str] = set()
     for start in range(0, len(digests), IMAGES_A_QUERY):
         some = digests[start : start + IMAGES_A_QUERY]
         named: Select[Any] = select(images.c.digest).where(images.c.digest.in_(some))
-        seen.update(c.execute(named.where(images.c.tenant == tenant)).scalars())
-        others = [digest for digest in some if digest not in seen]
+        visible.update(c.execute(named.where(images.c.tenant == tenant)).scalars())
+        others = [digest for digest in some if digest not in visible]
         if others:
             among: Select[Any] = select(images.c.digest).where(images.c.digest.in_(others))
-            seen.update(c.execute(_shared(among)).scalars())
-    return [digest for digest in digests if digest not in seen]
+            visible.update(c.execute(_shared(among)).scalars())
+    return [digest for digest in digests if digest not in visible]
 
 
 def _shared(wanted: Select[Any]) -> Select[Any]:
-    """Narrow a query to images whose own tenant has put them into a corpus that every tenant may read."""
+    """Limit a query to images that their owner has added to a shared corpus."""
     return wanted.where(
         select(corpus_items.c.id)
         .join(corpora, corpora.c.id == corpus_items.c.corpus_id)

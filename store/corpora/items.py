@@ -1,7 +1,7 @@
-"""What is in a corpus: each sentence and each picture once, with where it came from.
+"""Items of corpora: sentences and pictures without duplicates, with their provenance.
 
-A sentence is known by its normalised text, a picture by its image. Who changes the items of a corpus
-holds its row first (`store.corpora.corpora.lock`), so that they are numbered without gaps and counted right.
+A sentence is identified by its normalised text, a picture by its image. Every change of items first locks the
+corpus (`store.corpora.corpora.lock`), so that numbers have no gaps and the limit is exact.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from store.core.ids import new_id
 from store.corpora import corpora
 
 MOST_ITEMS = 10_000
-"""Items of a corpus: as many sentences as a rating asks about at most."""
+"""Maximum number of items of a corpus, which is also the maximum number of sentences of a rating."""
 
 MOST_EDITS = 20
-"""Former texts that an edited sentence remembers; the first is always among them."""
+"""Maximum number of former texts stored for an edited sentence; the first one is always stored."""
 
 ITEMS_A_QUERY = 500
 
 PREFIX = "itm"
-"""What the ids of items begin with."""
+"""Prefix of the ids of items."""
 
 
 @dataclass(frozen=True)
 class NewItem:
-    """A sentence or a picture to be kept.
+    """A new sentence or picture.
 
     Attributes
     ----------
     text : str or None
         The sentence; ``None`` for a picture.
     group_term, attribute_term, counterpart : str or None
-        The two terms in a sentence, and the sentence with the group's term exchanged.
+        The two terms in a sentence, and the sentence with the other group's term.
     image, term : str or None
-        Digest of a picture's image (`store.corpora.images`), and what it shows.
+        Digest of a picture's image (`store.corpora.images`), and the term that it shows.
     source : str
         ``written``, ``uploaded``, ``template`` or ``edited``.
     provenance : dict
-        How it came to be: who wrote it and when, on what prompt, in which job; what it was edited from.
+        Author, time, prompt and job of its generation; former texts.
     """
 
     text: str | None = None
@@ -62,13 +62,13 @@ class NewItem:
 
     @property
     def digest(self) -> str:
-        """What it is known by within a corpus."""
+        """Identity within a corpus: digest of the image or of the normalised text."""
         return self.image if self.text is None else text_digest(self.text)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
 class StoredItem:
-    """A kept sentence or picture. `seq` is its place in the corpus, from 1; `created_at` in milliseconds since 1970."""
+    """A stored sentence or picture; `seq` is its position from 1, `created_at` is in milliseconds since 1970."""
 
     id: str
     corpus_id: str
@@ -87,17 +87,17 @@ class StoredItem:
 
 
 @dataclass(frozen=True)
-class KeptItems:
-    """What became of items that were to be kept.
+class AddedItems:
+    """Result of adding items.
 
     Attributes
     ----------
     corpus : StoredCorpus
-        The corpus as it is now.
+        The corpus after the change.
     items : tuple of StoredItem
-        As many as were given and in their order; one that was there before stands as it was.
+        An item for each given one, in the same order; a duplicate is the item that existed before.
     added : frozenset of str
-        Ids of those that are new.
+        Ids of the new items.
     """
 
     corpus: corpora.StoredCorpus
@@ -106,83 +106,76 @@ class KeptItems:
 
 
 def text_digest(text: str) -> str:
-    """Name a sentence by its normalised text."""
+    """Return the digest of a sentence's normalised text."""
     return f"sha256:{hashlib.sha256(normalised(text).encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> KeptItems | None:
-    """Add items to a tenant's corpus; what is there already is not added again.
+def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> AddedItems | None:
+    """Add items to a tenant's own corpus, without duplicates.
 
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    corpus_id, tenant : str
-        Which corpus; it must be the tenant's own.
-    new : sequence of NewItem
-        Of the corpus's kind; which that is, the caller sees to.
+    The caller checks that the items are of the corpus's kind.
 
     Returns
     -------
-    KeptItems or None
-        ``None`` where the tenant has no such corpus.
+    AddedItems or None
+        ``None`` if the tenant has no such corpus.
 
     Raises
     ------
     CorpusFull
-        If there would be more than `MOST_ITEMS`; then none is added.
+        If the corpus would have more than `MOST_ITEMS`; no item is added then.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     if corpus is None:
         return None
-    there = _by_digest(c, corpus_id, [item.digest for item in new])
+    existing = _by_digest(c, corpus_id, [item.digest for item in new])
     wanted: dict[str, NewItem] = {}
     for item in new:
-        if _is_gone(there.get(item.digest)):
+        if _is_missing(existing.get(item.digest)):
             wanted.setdefault(item.digest, item)
     if wanted:
         _refuse_overflow(c, corpus_id, len(wanted))
-        _forget(c, corpus_id, [digest for digest in wanted if digest in there])
+        _forget(c, corpus_id, [digest for digest in wanted if digest in existing])
         _insert(c, corpus_id, list(wanted.values()))
         corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
-        there |= _by_digest(c, corpus_id, list(wanted))
-    added = frozenset(there[digest].id for digest in wanted)
-    return KeptItems(corpus, tuple(there[item.digest] for item in new), added)
+        existing |= _by_digest(c, corpus_id, list(wanted))
+    added = frozenset(existing[digest].id for digest in wanted)
+    return AddedItems(corpus, tuple(existing[item.digest] for item in new), added)
 
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
-    """Read an item of a corpus, which the caller has found."""
+    """Read an item of a corpus that the caller may read."""
     query = select(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id))
     row = c.execute(query).mappings().one_or_none()
     return None if row is None else _item(row)
 
 
 def page(c: Connection, corpus_id: str, after: int, limit: int) -> list[StoredItem]:
-    """Read the items of a corpus, which the caller has found, in their order after the place `after` (0: all)."""
+    """List the items of a corpus in order, after position `after` (0: from the start)."""
     query = select(corpus_items).where(*_in(corpus_id), corpus_items.c.seq > after)
     return [_item(row) for row in c.execute(query.order_by(corpus_items.c.seq).limit(limit)).mappings()]
 
 
 def every(c: Connection, corpus_id: str) -> list[StoredItem]:
-    """Read all items of a corpus, at most `MOST_ITEMS`."""
+    """List all items of a corpus, at most `MOST_ITEMS`."""
     return page(c, corpus_id, 0, MOST_ITEMS)
 
 
-def of_the_same_rules(
+def sentences_of_rules(
     c: Connection, tenant: str, digest: str, but: str, most: int, *, own: bool = False
 ) -> list[StoredItem]:
-    """Read sentences of other corpora that a tenant may read and that keep to the same specification, oldest first.
+    """List sentences of readable corpora that follow the same specification, oldest first.
 
     Parameters
     ----------
     digest : str
-        Of the specification.
+        Digest of the specification.
     but : str
-        Id of the corpus that is left out.
+        Id of a corpus to leave out.
     most : int
-        Most sentences to return.
+        Maximum number of sentences.
     own : bool
-        Whether only the tenant's own corpora are meant, and none that others share.
+        Whether to read only the tenant's own corpora, not shared ones.
     """
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
     query = query.where(
@@ -199,7 +192,7 @@ def of_the_same_rules(
 
 
 def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], most: int) -> list[StoredItem]:
-    """Read what authors made of terms for a tenant, in its own corpora of a kind, oldest first."""
+    """List items that authors generated for some terms, in the tenant's own corpora of a kind, oldest first."""
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
     query = query.where(
         corpora_table.c.tenant == tenant,
@@ -214,15 +207,15 @@ def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str
 
 
 def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem) -> StoredItem | None:
-    """Put another sentence in an item's place; its provenance stays and remembers the former text.
+    """Replace the text of an item, and append the former text to its provenance.
 
-    The same sentence again, or a picture with another term, changes no provenance. ``None`` where the tenant
+    The same text, or another term of a picture, leaves the provenance unchanged. Return ``None`` if the tenant
     has no such item.
 
     Raises
     ------
     ItemTaken
-        If the sentence is in the corpus already, as another item.
+        If another item of the corpus has the same sentence.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     old = None if corpus is None else find(c, corpus_id, item_id)
@@ -230,22 +223,22 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
         return None
     same = _by_digest(c, corpus_id, [new.digest]).get(new.digest)
     if same is not None and same.id != item_id:
-        if not _is_gone(same):
+        if not _is_missing(same):
             raise ItemTaken(same.id)
         _forget(c, corpus_id, [new.digest])
     changed = update(corpus_items).where(corpus_items.c.id == item_id)
-    changed = changed.values(_told(new) | _edited(old, new, read_clock(c)))
+    changed = changed.values(_columns(new) | _edited(old, new, read_clock(c)))
     row = c.execute(changed.returning(corpus_items)).mappings().one()
     corpora.change(c, corpus_id, tenant, {})
     return _item(row)
 
 
 def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
-    """Take an item out of a tenant's corpus. False where there is none."""
+    """Remove an item from a tenant's corpus; return false if there is none."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return False
-    gone = update(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id)).values(removed_at=now_ms())
-    if not c.execute(gone).rowcount:
+    removed = update(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id)).values(removed_at=now_ms())
+    if not c.execute(removed).rowcount:
         return False
     corpora.change(c, corpus_id, tenant, {})
     return True
@@ -255,11 +248,11 @@ def _edited(old: StoredItem, new: NewItem, at: int) -> dict[str, Any]:
     if old.text is None or old.text == new.text:
         return {}
     former = [*old.provenance.get("edited_from", ()), {"text": old.text, "source": old.source, "at": iso(at)}]
-    kept = former if len(former) <= MOST_EDITS else [former[0], *former[1 - MOST_EDITS :]]
-    return {"source": "edited", "provenance": {**old.provenance, "edited_from": kept}}
+    shortened = former if len(former) <= MOST_EDITS else [former[0], *former[1 - MOST_EDITS :]]
+    return {"source": "edited", "provenance": {**old.provenance, "edited_from": shortened}}
 
 
-def _told(new: NewItem) -> dict[str, Any]:
+def _columns(new: NewItem) -> dict[str, Any]:
     names = ("digest", "text", "group_term", "attribute_term", "counterpart", "image", "term")
     return {name: getattr(new, name) for name in names}
 
@@ -268,7 +261,7 @@ def _insert(c: Connection, corpus_id: str, new: Sequence[NewItem]) -> None:
     last = select(func.max(corpus_items.c.seq)).where(corpus_items.c.corpus_id == corpus_id)
     place, now = c.execute(last).scalar_one() or 0, read_clock(c)
     rows = [
-        _told(item)
+        _columns(item)
         | {"id": new_id(PREFIX), "corpus_id": corpus_id, "seq": place + number, "created_at": now}
         | {"source": item.source, "provenance": dict(item.provenance)}
         for number, item in enumerate(new, 1)
@@ -282,26 +275,26 @@ def _refuse_overflow(c: Connection, corpus_id: str, more: int) -> None:
 
 
 def _forget(c: Connection, corpus_id: str, digests: Sequence[str]) -> None:
-    """Delete removed items that would stand in the way of the same ones anew."""
-    for some in _some(digests):
+    """Delete the rows of removed items, so that equal items can be added again."""
+    for some in _chunks(digests):
         c.execute(delete(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some)))
 
 
 def _by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[str, StoredItem]:
-    """Read items by what they are known by, those too that were removed."""
+    """Read items by digest, including removed ones."""
     found: dict[str, StoredItem] = {}
-    for some in _some(digests):
+    for some in _chunks(digests):
         query = select(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some))
         found.update((row["digest"], _item(row)) for row in c.execute(query).mappings())
     return found
 
 
-def _some(digests: Sequence[str]) -> Iterator[Sequence[str]]:
+def _chunks(digests: Sequence[str]) -> Iterator[Sequence[str]]:
     for start in range(0, len(digests), ITEMS_A_QUERY):
         yield digests[start : start + ITEMS_A_QUERY]
 
 
-def _is_gone(item: StoredItem | None) -> bool:
+def _is_missing(item: StoredItem | None) -> bool:
     return item is None or item.removed_at is not None
 
 

@@ -1,4 +1,4 @@
-"""Specifications: named lists of words, in versions that never change; the shipped ones and a tenant's own."""
+"""Specifications: named word lists with immutable versions, shipped with Assay or added by a tenant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from store.core.keyset import page_of
 from store.core.schema import specifications
 
 TRIES = 5
-"""Before a version whose number others keep taking is given up."""
+"""Attempts to add a version whose number concurrent transactions take."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class StoredSpecification:
     Attributes
     ----------
     name, title, kind, language, citation : str
-        As of `assay.catalog.specification.Specification`.
+        As in `assay.catalog.specification.Specification`.
     words : dict
         The words, as JSON.
     version, latest : int
-        Which version this is, from 1, and the newest there is.
+        Number of this version, from 1, and of the newest one.
     digest : str
-        Over all of the above but the versions.
+        Digest of the fields above without the versions.
     created_at : int
-        Milliseconds since 1970; 0 for one that is shipped.
+        Milliseconds since 1970; 0 if shipped.
     shipped : bool
-        Whether it comes with Assay.
+        Whether it is part of Assay.
     """
 
     name: str
@@ -63,23 +63,23 @@ class StoredSpecification:
 
 
 def find(c: Connection, tenant: str, name: str, version: int | None = None) -> StoredSpecification | None:
-    """Read a version of a specification, the newest unless one is asked for.
+    """Read a version of a specification, by default the newest.
 
-    A tenant's own come before those that are shipped, in case a later release ships one of that name.
+    A tenant's specification takes precedence over a shipped one with the same name in a later release.
     """
-    query = select(specifications, _latest(tenant)).where(*_kept(tenant), specifications.c.name == name)
+    query = select(specifications, _latest(tenant)).where(*_of(tenant), specifications.c.name == name)
     if version is not None:
         query = query.where(specifications.c.version == version)
     newest = query.order_by(specifications.c.version.desc()).limit(1)
     row = c.execute(newest).mappings().one_or_none()
     if row is not None:
         return _stored(row)
-    ours = shipped().get(name)
-    return None if ours is None or version not in {None, 1} else _of_shipped(ours)
+    included = shipped().get(name)
+    return None if included is None or version not in {None, 1} else _of_shipped(included)
 
 
 def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecification | None:
-    """Read what a request names as ``name`` or ``name@2``."""
+    """Read a specification by a reference such as ``name`` or ``name@2``."""
     name, mark, number = reference.partition("@")
     if not mark:
         return find(c, tenant, name)
@@ -89,17 +89,14 @@ def find_named(c: Connection, tenant: str, reference: str) -> StoredSpecificatio
 def page(
     c: Connection, tenant: str, *, kind: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[StoredSpecification]:
-    """Read the newest version of each specification: a tenant's own, newest first, and then the shipped ones.
+    """List the newest versions of specifications: the tenant's, newest first, then the shipped ones.
 
-    Parameters
-    ----------
-    before : (int, str), optional
-        ``(created_at, name)`` of the last of the page before.
+    The page starts after ``before = (created_at, name)``.
     """
     rows: list[StoredSpecification] = []
     if before is None or before[0] > 0:
         latest = _latest(tenant)
-        query = select(specifications, latest).where(*_kept(tenant), specifications.c.version == latest)
+        query = select(specifications, latest).where(*_of(tenant), specifications.c.version == latest)
         if kind is not None:
             query = query.where(specifications.c.kind == kind)
         query = page_of(query, specifications.c.created_at, specifications.c.name, before, limit)
@@ -108,64 +105,66 @@ def page(
 
 
 def add(c: Connection, tenant: str, new: Specification) -> StoredSpecification:
-    """Keep the first version of a specification.
+    """Add the first version of a specification.
 
-    One that was removed leaves its numbers: what a rating once called version 1 is never another's.
+    Version numbers of a removed specification are not reused, so references in ratings stay unambiguous.
 
     Raises
     ------
     NameTaken
-        If it is there already, the tenant's own or shipped.
+        If the tenant or Assay has a specification with this name.
     """
     if new.name in shipped() or find(c, tenant, new.name) is not None:
         raise NameTaken(new.name)
-    kept = _insert(c, tenant, new, _highest(c, tenant, new.name) + 1)
-    if kept is None:
+    added = _insert(c, tenant, new, _highest(c, tenant, new.name) + 1)
+    if added is None:
         raise NameTaken(new.name)
-    return kept
+    return added
 
 
 def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredSpecification, bool] | None:
-    """Keep a further version of a tenant's specification.
+    """Add a version to a tenant's specification.
 
     Returns
     -------
     (StoredSpecification, bool) or None
-        The newest version, and whether it was made now: the same content makes no new one. ``None`` where
-        the tenant has no such specification.
+        The newest version, and whether it is new: equal content adds none. ``None`` if the tenant has no such
+        specification.
 
     Raises
     ------
     SpecificationError
-        If it is of another kind than the versions before.
+        If its kind differs from the earlier versions.
     """
     for _ in range(TRIES):
         newest = find(c, tenant, new.name)
         if newest is None or newest.shipped:
             return None
         if newest.kind != new.kind:
-            raise SpecificationError(f"{new.name} is for {newest.kind}; give the new one another name", "kind")
+            raise SpecificationError(
+                f"{new.name} is of kind {newest.kind}, not {new.kind}; choose another name for the new one", "kind"
+            )
         if newest.digest == _digest(new):
             return newest, False
-        if (kept := _insert(c, tenant, new, newest.version + 1)) is not None:
-            return kept, True
+        if (added := _insert(c, tenant, new, newest.version + 1)) is not None:
+            return added, True
     raise StoreUnavailable("conflict", 1)
 
 
 def remove(c: Connection, tenant: str, name: str) -> bool:
-    """Hide every version of a tenant's specification. False where there is none."""
-    gone = update(specifications).where(*_kept(tenant), specifications.c.name == name).values(removed_at=now_ms())
-    return c.execute(gone).rowcount > 0
+    """Remove all versions of a tenant's specification; return false if there is none."""
+    removed = update(specifications).where(*_of(tenant), specifications.c.name == name).values(removed_at=now_ms())
+    return c.execute(removed).rowcount > 0
 
 
 def dump_words(words: AnyWords) -> dict[str, Any]:
-    """Write words down as JSON."""
+    """Serialise words to JSON."""
     written: dict[str, Any] = _adapter(words.kind).dump_python(words, mode="json")
     return written
 
 
 def read_words(kind: str, written: Mapping[str, Any]) -> AnyWords:
-    """Build what `dump_words` wrote."""
+    """Build words from the JSON of `dump_words`."""
     words: AnyWords = _adapter(kind).validate_python(dict(written))
     return words
 
@@ -191,7 +190,7 @@ def _described(new: Specification) -> dict[str, Any]:
 
 
 def _insert(c: Connection, tenant: str, new: Specification, version: int) -> StoredSpecification | None:
-    """Write a version, unless somebody took its number a moment ago."""
+    """Insert a version; return ``None`` if its number is taken."""
     start = sqlite.insert(specifications) if c.dialect.name == "sqlite" else postgresql.insert(specifications)
     values = _described(new) | {"tenant": tenant, "version": version, "digest": _digest(new), "created_at": now_ms()}
     made = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
@@ -199,17 +198,19 @@ def _insert(c: Connection, tenant: str, new: Specification, version: int) -> Sto
 
 
 def _highest(c: Connection, tenant: str, name: str) -> int:
-    """Find the highest number that was ever given out, also to what was removed."""
-    mine = specifications.c.tenant == tenant, specifications.c.name == name
-    return c.execute(select(func.max(specifications.c.version)).where(*mine)).scalar_one() or 0
+    """Return the highest version number, including removed versions; 0 if there is none."""
+    versions = select(func.max(specifications.c.version)).where(
+        specifications.c.tenant == tenant, specifications.c.name == name
+    )
+    return c.execute(versions).scalar_one() or 0
 
 
-def _kept(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return specifications.c.tenant == tenant, specifications.c.removed_at.is_(None)
 
 
 def _latest(tenant: str) -> Any:
-    """The newest version of a row's specification."""
+    """Return a subquery for the newest version of a row's specification."""
     other = specifications.alias()
     newest = select(func.max(other.c.version)).where(other.c.tenant == tenant, other.c.name == specifications.c.name)
     return newest.where(other.c.removed_at.is_(None)).correlate(specifications).scalar_subquery().label("latest")
@@ -217,14 +218,14 @@ def _latest(tenant: str) -> Any:
 
 def _shipped_after(kind: str | None, name: str | None) -> Iterator[StoredSpecification]:
     names = list(shipped())
-    for ours in names[0 if name not in names else names.index(name) + 1 :]:
-        specification = shipped()[ours]
+    for each in names[0 if name not in names else names.index(name) + 1 :]:
+        specification = shipped()[each]
         if kind in {None, specification.kind}:
             yield _of_shipped(specification)
 
 
-def _of_shipped(ours: Specification) -> StoredSpecification:
-    described = _described(ours)
+def _of_shipped(specification: Specification) -> StoredSpecification:
+    described = _described(specification)
     return StoredSpecification(
         **described, version=1, latest=1, digest=digest_of(described), created_at=0, shipped=True
     )

@@ -1,7 +1,7 @@
-"""Files that were sent in, kept by what they hold: the same bytes for the same purpose are kept once.
+"""Uploaded files, addressed by content: equal bytes for the same purpose are stored once per tenant.
 
-The content is kept in the database, in chunks, because the service and its workers may share
-nothing else. Nothing here holds more than a chunk in memory.
+The content is stored in the database in chunks, because the service and its workers may share no file
+system. At most one chunk is in memory.
 """
 
 from __future__ import annotations
@@ -22,29 +22,23 @@ from store.core.schema import jobs, upload_chunks, uploads
 CHUNK_BYTES = 1 << 20
 
 PREFIX = "upl"
-"""What the ids of uploads begin with."""
+"""Prefix of the ids of uploads."""
 
 
 @dataclass(frozen=True)
 class NewUpload:
-    """A file to be kept.
+    """Description of a new upload.
 
     Attributes
     ----------
-    tenant, name : str
-        Whose it is, and what it is called.
     purpose : str
         ``table``, ``embedding`` or ``trials``.
-    media_type : str
-        How it is written.
     digest : str
         ``sha256:`` and the hexadecimal digest of its bytes.
     bytes : int
-        How many they are.
+        Size of the file.
     summary : dict
-        What was found in it (`store.formats`).
-    id : str
-        Made here unless given.
+        Result of `store.formats.inspect`.
     """
 
     tenant: str
@@ -59,7 +53,7 @@ class NewUpload:
 
 @dataclass(frozen=True)
 class StoredUpload:
-    """A kept file, without its content. `created_at` is in milliseconds since 1970."""
+    """An upload without its content. `created_at` is in milliseconds since 1970."""
 
     id: str
     tenant: str
@@ -73,27 +67,18 @@ class StoredUpload:
 
 
 def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload, bool]:
-    """Keep a file, unless the tenant has sent the same one for the same purpose before.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    new : NewUpload
-        Its description.
-    content : binary file
-        Its bytes, read from the beginning.
+    """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
     Returns
     -------
     (StoredUpload, bool)
-        What is kept, and whether it was new; one that was not keeps its name and id.
+        The upload, and whether it is new; an existing one keeps its name and id.
     """
     start = sqlite.insert(uploads) if c.dialect.name == "sqlite" else postgresql.insert(uploads)
-    mine = start.values(created_at=now_ms(), **vars(new)).on_conflict_do_nothing(
+    new_row = start.values(created_at=now_ms(), **vars(new)).on_conflict_do_nothing(
         index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose]
     )
-    row = c.execute(mine.returning(uploads)).mappings().one_or_none()
+    row = c.execute(new_row.returning(uploads)).mappings().one_or_none()
     if row is None:
         same = (uploads.c.tenant == new.tenant, uploads.c.digest == new.digest, uploads.c.purpose == new.purpose)
         return _upload(c.execute(select(uploads).where(*same)).mappings().one()), False
@@ -106,9 +91,9 @@ def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload,
 
 
 def find(c: Connection, named: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
-    """Read a tenant's upload by its id, or by the digest of its content.
+    """Read a tenant's upload by its id or the digest of its content.
 
-    Where the same bytes were sent for several purposes, a digest names the newest unless `purpose` says which.
+    If the same bytes were uploaded for several purposes, a digest finds the newest one, or that of `purpose`.
     """
     query = select(uploads).where(uploads.c.tenant == tenant, or_(uploads.c.id == named, uploads.c.digest == named))
     if purpose is not None:
@@ -120,7 +105,7 @@ def find(c: Connection, named: str, tenant: str, purpose: str | None = None) -> 
 def page(
     c: Connection, tenant: str, *, purpose: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[StoredUpload]:
-    """Read a tenant's uploads, newest first, after ``before = (created_at, id)`` of the page before."""
+    """List a tenant's uploads, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(uploads).where(uploads.c.tenant == tenant)
     if purpose is not None:
         query = query.where(uploads.c.purpose == purpose)
@@ -129,15 +114,15 @@ def page(
 
 
 def remove(c: Connection, upload_id: str, tenant: str) -> bool:
-    """Forget an upload and its content. False where there is none.
+    """Delete an upload and its content; return false if there is none.
 
     Raises
     ------
     UploadInUse
-        While a job that is queued or running names it.
+        If a queued or running job uses it.
     """
-    mine = select(uploads.c.digest).where(uploads.c.id == upload_id, uploads.c.tenant == tenant)
-    digest = c.execute(mine).scalar_one_or_none()
+    found = select(uploads.c.digest).where(uploads.c.id == upload_id, uploads.c.tenant == tenant)
+    digest = c.execute(found).scalar_one_or_none()
     if digest is None:
         return False
     using = select(jobs.c.id).where(jobs.c.tenant == tenant, jobs.c.status.in_(("queued", "running")))
@@ -149,7 +134,7 @@ def remove(c: Connection, upload_id: str, tenant: str) -> bool:
 
 
 def open_upload(c: Connection, upload_id: str) -> Iterator[bytes]:
-    """Read the content of an upload, a chunk at a time; nothing where there is none."""
+    """Read the content of an upload in chunks; yield nothing if there is none."""
     place = 0
     while (chunk := _chunk(c, upload_id, place)) is not None:
         yield chunk
@@ -157,7 +142,7 @@ def open_upload(c: Connection, upload_id: str) -> Iterator[bytes]:
 
 
 def copy_to(c: Connection, upload_id: str, file: BinaryIO) -> bool:
-    """Write the content of an upload into a file. False where it has been removed, also meanwhile."""
+    """Copy the content of an upload to a file; return false if the upload was removed, also while copying."""
     file.writelines(open_upload(c, upload_id))
     return bool(c.execute(select(exists().where(uploads.c.id == upload_id))).scalar_one())
 
@@ -169,7 +154,7 @@ def _chunk(c: Connection, upload_id: str, place: int) -> bytes | None:
 
 
 def _mentions(name: str) -> ColumnElement[bool]:
-    """Whether a job's experiment or target names something: both are kept as legible text."""
+    """Return the condition that a job's experiment or target contains a name; both are JSON text."""
     return or_(
         *(cast(column, Text).contains(f'"{name}"', autoescape=True) for column in (jobs.c.experiment, jobs.c.target))
     )

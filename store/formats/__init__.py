@@ -1,7 +1,7 @@
-"""How files that were sent in are read: strictly, bounded, and a part at a time.
+"""Parsers of uploaded files: strict, with limits on size, and streaming.
 
-`inspect` reads a whole file once and says what is in it, or refuses it with an `Unreadable` that
-names the line and the column. `table`, `trials` and `embedding` read one that was accepted again.
+`inspect` validates a whole file and summarises it, or raises `Unreadable` with the line and column. `table`,
+`trials` and `embedding` read a validated file again.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
     "embedding": ((NPZ, WORD2VEC), embedding.inspect),
     "trials": ((CSV,), trials.inspect),
 }
-"""What a file can be for: the media types it may have, and who reads it."""
+"""Purposes of uploads, with their media types and parsers."""
 
 
 def inspect(file: BinaryIO, purpose: str, media_type: str) -> dict[str, Any]:
-    """Read a whole file and say what is in it.
+    """Validate a whole file and summarise it.
 
     Parameters
     ----------
     file : binary file
-        Read from its beginning; it must be seekable.
+        Seekable; read from its start.
     purpose, media_type : str
-        One of `PURPOSES`, and one of its media types.
+        One of `PURPOSES` and one of its media types.
 
     Returns
     -------
     dict
-        JSON-able: see `table.inspect`, `embedding.inspect` and `trials.inspect`.
+        JSON; see `table.inspect`, `embedding.inspect` and `trials.inspect`.
 
     Raises
     ------
     Unreadable
-        If it is not what it says, or holds what no job could use.
+        If it is not a valid file of this type, or no job could use its content.
     NotInstalled
-        If reading it needs a package that is not there.
+        If a package for reading it is missing.
     """
     file.seek(0)
     return PURPOSES[purpose][1](file, media_type)

@@ -1,4 +1,4 @@
-"""What a table's columns hold: numbers if all their cells are, and which values if they are few."""
+"""Column summaries of tables: types, and counts of values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from assay.model import Field
 from store.formats.csv_rows import NUMBER
 
 MOST_VALUES = 50
-"""Distinct values that are counted; a column with more has many."""
+"""Maximum number of distinct values that are counted."""
 
 MOST_LISTED, LONGEST_LISTED = 20, 100
-"""Values of a column that are listed with their counts, and characters of such a value."""
+"""Maximum number and length in characters of values that are listed with their counts."""
 
 INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
-"""No leading zero (which is how codes are written), and few enough digits for every reader of JSON."""
+"""Integers without a leading zero (as codes have) and with at most 15 digits (exact in every JSON parser)."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,14 @@ class Column:
 
     Attributes
     ----------
-    name : str
     type : str
-        ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` where every cell is.
+        ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty.
     missing : int
-        Cells that are empty.
+        Number of empty cells.
     distinct : int or None
         Distinct values; ``None`` for more than `MOST_VALUES`.
     values : list of dict, or None
-        ``{"value", "count"}`` for each, commonest first, where they are few and short.
+        ``{"value", "count"}`` of each value, most frequent first, if they are few and short.
     """
 
     name: str
@@ -44,12 +43,12 @@ class Column:
     values: list[dict[str, Any]] | None
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down."""
+        """Return a JSON object."""
         return asdict(self)
 
 
 def read_cell(text: str, kind: str) -> Field:
-    """Read a cell of a CSV file as its column's type has it; an empty one is ``None``."""
+    """Convert a CSV cell to its column's type; an empty cell is ``None``."""
     if not text:
         return None
     if kind == "integer":
@@ -58,14 +57,14 @@ def read_cell(text: str, kind: str) -> Field:
 
 
 class ColumnTally:
-    """Watches the cells of one column go by.
+    """Accumulator of a column's summary.
 
     Parameters
     ----------
     name : str
     kind : str, optional
-        The column's type, where the file itself declares it. Otherwise cells are texts, and the
-        type is the narrowest that takes all of them.
+        The column's type if the file declares it. Otherwise cells are strings, and the type is the narrowest
+        that fits all of them.
     """
 
     def __init__(self, name: str, kind: str | None = None) -> None:
@@ -74,8 +73,8 @@ class ColumnTally:
         self._missing = self._seen = 0
         self._counts: dict[Any, int] | None = {}
 
-    def see(self, cell: Field) -> None:
-        """Take note of one cell."""
+    def add(self, cell: Field) -> None:
+        """Count one cell."""
         if cell is None or cell == "":
             self._missing += 1
             return
@@ -88,15 +87,15 @@ class ColumnTally:
                 self._counts = None
 
     def column(self) -> Column:
-        """Say what the column holds."""
+        """Return the summary of the column."""
         kind = self._kind if self._seen else "empty"
         if self._counts is None:
             return Column(self.name, kind, self._missing, None, None)
-        read: dict[Any, int] = {}
+        counts: dict[Any, int] = {}
         for cell, count in self._counts.items():
             value = read_cell(cell, kind) if self._declared is None else cell
-            read[value] = read.get(value, 0) + count
-        return Column(self.name, kind, self._missing, len(read), _listed(read))
+            counts[value] = counts.get(value, 0) + count
+        return Column(self.name, kind, self._missing, len(counts), _listed(counts))
 
 
 def _listed(counts: dict[Any, int]) -> list[dict[str, Any]] | None:
@@ -107,7 +106,7 @@ def _listed(counts: dict[Any, int]) -> list[dict[str, Any]] | None:
 
 
 def _wider(kind: str, text: str) -> str:
-    """Widen a type until it takes a text."""
+    """Return the narrowest type that fits both a type and a text."""
     if kind in {"empty", "integer"} and INTEGER.fullmatch(text):
         return "integer"
     if NUMBER.fullmatch(text) and not _is_code(text) and math.isfinite(float(text)):
@@ -116,6 +115,6 @@ def _wider(kind: str, text: str) -> str:
 
 
 def _is_code(text: str) -> bool:
-    """Whether digits are a name rather than a number: with a leading zero, or too many to be exact."""
+    """Whether digits are a code rather than a number: a leading zero, or more than 15 digits."""
     digits = text.lstrip("+-")
     return digits.isdigit() and (len(digits) > 15 or (digits[0] == "0" and len(digits) > 1))

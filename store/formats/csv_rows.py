@@ -1,4 +1,4 @@
-"""CSV as RFC 4180 has it: UTF-8, commas, a header, rows as long as the header; nothing is guessed."""
+"""Strict CSV parser (RFC 4180): UTF-8, commas, a header, and rows as long as the header."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SIGNATURES = {
     b"\xff\xfe": "UTF-16; save it as UTF-8",
     b"\xfe\xff": "UTF-16; save it as UTF-8",
 }
-"""First bytes of what is often sent for a text, and what would do."""
+"""First bytes of other file formats, with the remedy."""
 
 _STARTERS = "=+-@\t\r＝＋－＠"
-_MAY_RUN = re.compile(f'(?:^|[,"])[ ]*[{re.escape(_STARTERS)}]')
+_MAY_BE_FORMULA = re.compile(f'(?:^|[,"])[ ]*[{re.escape(_STARTERS)}]')
 
 
 class CsvRows:
@@ -38,7 +38,7 @@ class CsvRows:
     Parameters
     ----------
     file : binary file
-        Read from where it stands.
+        Read from its current position.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class CsvRows:
     Raises
     ------
     Unreadable
-        Here for the header, and while reading for a row; with its line and column.
+        On construction for an invalid header, during iteration for an invalid row.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -63,23 +63,23 @@ class CsvRows:
         refuse_formulas(self.columns, self.columns, 1)
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """Give each row with the number of the line it ends on."""
+        """Yield the number of each row's last line, and the row."""
         rows = 0
         for row in self._read():
             if not row:
-                continue  # an empty line, as many programs leave at the end
+                continue  # an empty line, which many programs write at the end
             line = self._reader.line_num
             if len(row) != len(self.columns):
                 raise Unreadable(f"{len(row)} cells, and the header has {len(self.columns)}", line=line)
             if (rows := rows + 1) > MOST_ROWS:
                 raise Unreadable(f"more than {MOST_ROWS:,} rows; send a random part of them", line=line)
-            if self._lines.may_run:
+            if self._lines.may_have_formula:
                 refuse_formulas(row, self.columns, line)
             for cell, name in zip(row, self.columns, strict=True):
                 if len(cell) > LONGEST_CELL:
                     long = f"a cell of {len(cell):,} characters; at most {LONGEST_CELL:,}"
                     raise Unreadable(long, line=line, column=name)
-            self._lines.may_run = False
+            self._lines.may_have_formula = False
             yield line, row
 
     def _read(self) -> Iterator[list[str]]:
@@ -94,28 +94,22 @@ class CsvRows:
 
 
 class _Lines:
-    """The lines of a file as text; notes lines that hold something a spreadsheet might run."""
+    """Lines of a file as text; sets a flag for lines that may contain spreadsheet formulas."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._number = file, 0
-        self.may_run = False
+        self.may_have_formula = False
 
     def __iter__(self) -> Iterator[str]:
         while raw := self._file.readline(LONGEST_LINE_BYTES + 1):
             self._number += 1
             text = decode_line(raw, self._number)
-            self.may_run = self.may_run or _MAY_RUN.search(text) is not None
+            self.may_have_formula = self.may_have_formula or _MAY_BE_FORMULA.search(text) is not None
             yield text
 
 
 def decode_line(raw: bytes, number: int) -> str:
-    """Read one line as UTF-8.
-
-    Raises
-    ------
-    Unreadable
-        If it is not, is too long or holds NUL.
-    """
+    """Decode a line of UTF-8; raise `Unreadable` if it is invalid, too long or contains NUL."""
     if len(raw) > LONGEST_LINE_BYTES:
         raise Unreadable(f"a line of more than {LONGEST_LINE_BYTES:,} bytes", line=number)
     try:
@@ -124,12 +118,12 @@ def decode_line(raw: bytes, number: int) -> str:
         wrong = f"byte {error.start + 1} of the line is not UTF-8; save the file as UTF-8"
         raise Unreadable(wrong, line=number) from None
     if "\0" in text:
-        raise Unreadable("holds the character NUL; this is not a text", line=number)
+        raise Unreadable("contains the character NUL; this is not a text file", line=number)
     return text
 
 
 def refuse_other_formats(file: BinaryIO) -> None:
-    """Tell what a file is that is no text, by its first bytes."""
+    """Raise `Unreadable` for common binary formats, by their first bytes."""
     start = file.read(4)
     file.seek(-len(start), 1)
     for signature, what in SIGNATURES.items():
@@ -138,7 +132,7 @@ def refuse_other_formats(file: BinaryIO) -> None:
 
 
 def check_names(columns: tuple[str, ...]) -> None:
-    """Refuse a header that does not name every column, each once."""
+    """Raise `Unreadable` if a column has no name, or two have the same."""
     if len(columns) > MOST_COLUMNS:
         raise Unreadable(f"{len(columns):,} columns; at most {MOST_COLUMNS:,}", line=1)
     if len(columns) == 1 and (other := next((mark for mark in ";\t|" if mark in columns[0]), None)):
@@ -152,18 +146,18 @@ def check_names(columns: tuple[str, ...]) -> None:
 
 
 def refuse_formulas(cells: list[str] | tuple[str, ...], columns: tuple[str, ...], line: int) -> None:
-    """Refuse cells that a spreadsheet would run: whoever opens the table again could be harmed by it."""
+    """Raise `Unreadable` for spreadsheet formulas, which could harm readers of an exported table."""
     for cell, name in zip(cells, columns, strict=True):
         if is_formula(cell):
             raise Unreadable(
-                f"{shown(cell)} is a spreadsheet's formula; send its value, or text that does not begin so",
+                f"{shown(cell)} is a spreadsheet formula; send its value, or text that does not start with = + - @",
                 line=line,
                 column=name,
             )
 
 
 def is_formula(cell: str) -> bool:
-    """Whether a spreadsheet would take a text for a formula: ``=1+1``, ``@SUM(…)``, ``-cmd|…``; not ``-1.5``."""
+    """Whether a spreadsheet would run a text as a formula: ``=1+1``, ``@SUM(…)``, ``-cmd|…``; not ``-1.5``."""
     if cell[:1] in {"\t", "\r"}:
         return True
     bare = cell.strip(" ")

@@ -1,4 +1,4 @@
-"""Word embeddings: words and their vectors, from ``.npz`` or word2vec's text, read a part at a time."""
+"""Word embeddings from ``.npz`` or word2vec text files, read in blocks."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ LONGEST_WORD = 200
 WORD2VEC = "text/plain"
 
 Block = tuple[Sequence[str], NDArray[np.floating[Any]]]
-"""Some words and their vectors, shape (words, dims)."""
+"""A block of words and their vectors, shape (words, dims)."""
 
 
 def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
-    """Read an embedding, some words at a time.
+    """Read an embedding in blocks.
 
     Parameters
     ----------
     file : binary file
-        Seekable; read from its beginning.
+        Seekable; read from its start.
     media_type : str
-        ``text/plain`` for word2vec's text; anything else is npz.
+        ``text/plain`` for word2vec; anything else is npz.
 
     Yields
     ------
     (sequence of str, ndarray of shape (words, dims))
-        Words that were not there before, with finite vectors as long as all others; float32 where
-        the file has no more, else float64.
+        Distinct words with finite vectors of equal length; float32 if the file has at most that precision,
+        else float64.
 
     Raises
     ------
@@ -51,13 +51,13 @@ def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
 
 
 def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
-    """Read an embedding and say what is in it.
+    """Validate an embedding and summarise it.
 
     Returns
     -------
     dict
-        ``words`` and ``dims``, ``zero_vectors`` (words whose vector is all zero, which has no direction),
-        and ``sample``: some words, from which to see how they are written.
+        ``words`` and ``dims``, ``zero_vectors`` (number of words whose vector is all zero) and ``sample``
+        (the first ten words).
 
     Raises
     ------
@@ -81,21 +81,21 @@ def _check_words(words: Sequence[str], seen: set[str]) -> None:
         if not 0 < len(word) <= LONGEST_WORD or not word.strip() or "\0" in word or _is_broken(word):
             raise Unreadable(f"word {place:,} ({shown(word)}) is not a word of 1 to {LONGEST_WORD} characters")
         if word in seen:
-            raise Unreadable(f"word {place:,} ({shown(word)}) is there twice; which vector is its own cannot be told")
+            raise Unreadable(f"word {place:,} ({shown(word)}) appears twice; keep one of its vectors")
         seen.add(word)
     if len(seen) > MOST_WORDS:
         raise Unreadable(f"more than {MOST_WORDS:,} words; leave rare ones out")
 
 
 def _is_broken(word: str) -> bool:
-    """Whether a word holds half of a surrogate pair, which no text can."""
+    """Whether a word contains a lone surrogate, which is not valid text."""
     return not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word)
 
 
 def _check_vectors(words: Sequence[str], vectors: NDArray[np.floating[Any]]) -> None:
     if not 0 < vectors.shape[1] <= MOST_DIMS:
-        raise Unreadable(f"vectors of {vectors.shape[1]:,} numbers; 1 to {MOST_DIMS:,} can be kept")
+        raise Unreadable(f"vectors of {vectors.shape[1]:,} numbers; the length must be 1 to {MOST_DIMS:,}")
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():
         word = words[int(np.argmin(finite))]
-        raise Unreadable(f"the vector of {shown(word)} holds NaN or infinity; leave the word out")
+        raise Unreadable(f"the vector of {shown(word)} contains NaN or infinity; leave the word out")

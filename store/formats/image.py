@@ -1,4 +1,4 @@
-"""Images: what a file is, checked by decoding all of it, within limits that are known before the pixels are."""
+"""Validation of image files: format, size and a complete decoding, with limits checked before decoding."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from PIL import Image
 from assay.errors import SpecificationError
 
 MOST_BYTES = 10_000_000
-"""Of a file."""
+"""Maximum size of a file, in bytes."""
 
 MOST_PIXELS = 40_000_000
-"""Of an image: few bytes can ask for many."""
+"""Maximum number of pixels; a small file can contain many more."""
 
 MEDIA_TYPES: Mapping[str, str] = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
-    "MPO": "image/jpeg",  # a JPEG with further pictures behind it, as cameras write; the first is what is seen
+    "MPO": "image/jpeg",  # a JPEG with more pictures after it, as cameras write; the first one is shown
     "WEBP": "image/webp",
     "GIF": "image/gif",
 }
-"""What can be read, by Pillow's names."""
+"""Media types of the supported formats, by Pillow's names."""
 
 _BEGINNINGS: Mapping[bytes, str] = {b"\x89PNG\r\n": "PNG", b"\xff\xd8\xff": "JPEG", b"RIFF": "WEBP", b"GIF8": "GIF"}
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
@@ -37,21 +37,21 @@ _UNREADABLE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, OSError, SyntaxError, TypeError, ValueError),
     *(struct.error, zlib.error),
 )
-"""What Pillow raises at files that are not what they begin as, its documented errors and its slips."""
+"""Errors that Pillow raises for damaged files, documented and undocumented."""
 
 _DECODING = BoundedSemaphore(2)
-"""The largest image takes some 160 MB while it is decoded, so that not many are at a time."""
+"""Limits concurrent decoding, because the largest image needs about 160 MB of memory."""
 
 
 class ImageRefused(SpecificationError):
-    """A file is no image, or none that is kept.
+    """A file is not an image, or not one that is accepted.
 
     Parameters
     ----------
     code : str
         ``not-an-image``, ``damaged-image``, ``image-too-large`` or ``moving-image``.
     message : str
-        What was seen and what would do.
+        The problem and the remedy.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -61,7 +61,7 @@ class ImageRefused(SpecificationError):
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """What an image is known by.
+    """Digest, media type and size of an image.
 
     Attributes
     ----------
@@ -80,14 +80,14 @@ class ImageFacts:
 
 
 def digest_of_image(content: bytes) -> str:
-    """Name an image by what its file holds."""
+    """Return the SHA-256 digest of an image file."""
     return f"sha256:{sha256(content).hexdigest()}"
 
 
 def read_image(content: bytes) -> ImageFacts:
-    """Make sure that a file is one whole picture, and say what it is.
+    """Validate that a file is one complete picture, and return its facts.
 
-    The pixels are decoded, so that whoever is shown the image later is shown all of it.
+    All pixels are decoded, so that a damaged image is found now and not when it is shown.
 
     Parameters
     ----------
@@ -97,25 +97,25 @@ def read_image(content: bytes) -> ImageFacts:
     Raises
     ------
     ImageRefused
-        If it is anything else.
+        For any other file.
     """
     if len(content) > MOST_BYTES:
         raise ImageRefused(
-            "image-too-large", f"the image has {len(content):,} bytes; at most {MOST_BYTES:,} are taken, so scale it"
+            "image-too-large", f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"
         )
     with _opened(content) as image:
         kind, (width, height) = str(image.format), image.size
         if width * height > MOST_PIXELS:
             raise _too_many_pixels(f"{width:,} x {height:,}")
         if kind in _MOVING and _moves(image):
-            raise ImageRefused("moving-image", "the file holds several pictures, one after the other; send one of them")
+            raise ImageRefused("moving-image", "the file contains several pictures (an animation); send one of them")
         with _DECODING:
             _decode(image, kind)
     return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height)
 
 
 def _opened(content: bytes) -> Image.Image:
-    """Read an image's head, whatever its name or the sender say that it is."""
+    """Open an image by its content; the file name and the declared type are ignored."""
     try:
         return Image.open(io.BytesIO(content), formats=_FORMATS)
     except _TOO_MANY_PIXELS:
@@ -126,7 +126,7 @@ def _opened(content: bytes) -> Image.Image:
     if kind is not None:
         raise _damaged(kind)
     begins = "it is empty" if not content else f"it begins with the bytes {content[:8].hex(' ')}"
-    raise ImageRefused("not-an-image", f"this is no PNG, JPEG, WebP or GIF image: {begins}")
+    raise ImageRefused("not-an-image", f"this is not a PNG, JPEG, WebP or GIF image: {begins}")
 
 
 def _moves(image: Image.Image) -> bool:
@@ -147,11 +147,11 @@ def _decode(image: Image.Image, kind: str) -> None:
 
 def _damaged(kind: str) -> ImageRefused:
     return ImageRefused(
-        "damaged-image", f"the file begins as a {kind} image and cannot be read to its end; it was cut or changed"
+        "damaged-image", f"the file starts as a {kind} image but cannot be read completely; it is truncated or damaged"
     )
 
 
 def _too_many_pixels(size: str) -> ImageRefused:
     return ImageRefused(
-        "image-too-large", f"the image has {size} pixels; at most {MOST_PIXELS:,} are taken, so scale it"
+        "image-too-large", f"the image has {size} pixels; the maximum is {MOST_PIXELS:,}, so scale it down"
     )

@@ -1,6 +1,6 @@
-"""Parquet: flat columns of numbers, truth values and text, read a few rows at a time.
+"""Parquet parser: flat columns of numbers, booleans and text, read in batches of rows.
 
-Needs the package pyarrow, which is imported where a Parquet file is read and not before.
+Needs the package pyarrow, which is imported only when a Parquet file is read.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from store.formats.csv_rows import LONGEST_CELL, MOST_ROWS, check_names, is_form
 from store.formats.refusal import NotInstalled, Unreadable, shown
 
 MOST_UNPACKED_BYTES = 512 << 20
-"""Largest content of a file once it is unpacked, as the file itself declares it."""
+"""Maximum unpacked size of a file, as the file declares it."""
 
 BATCH_ROWS = 512
 
 EXACT = 2**53
-"""Integers beyond this are not kept exactly by every reader of JSON."""
+"""Larger integers are not exact in every JSON parser."""
 
 
 class ParquetRows:
@@ -40,9 +40,9 @@ class ParquetRows:
     Raises
     ------
     Unreadable
-        Here for what the file declares, and while reading for a cell.
+        On construction for an invalid file, during iteration for an invalid cell.
     NotInstalled
-        If pyarrow is not there.
+        If pyarrow is missing.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -61,10 +61,10 @@ class ParquetRows:
         check_names(tuple(schema.names))
         self.columns = {field.name: _kind(field, pa.types) for field in schema}
         if formula := next((name for name in self.columns if is_formula(name)), None):
-            raise Unreadable(f"{shown(formula)} is a spreadsheet's formula; name the column otherwise", line=1)
+            raise Unreadable(f"{shown(formula)} is a spreadsheet formula; rename the column", line=1)
 
     def __iter__(self) -> Iterator[tuple[int, list[Field]]]:
-        """Give each row with its number, from 1."""
+        """Yield each row with its number, from 1."""
         readers = [(name, _READERS[kind]) for name, kind in self.columns.items()]
         number = 0
         for columns in self._batches():
@@ -87,7 +87,7 @@ class ParquetRows:
 
 
 def _check_size(metadata: Any) -> None:
-    """Refuse by what the file declares, before any of its content is unpacked."""
+    """Raise `Unreadable` for a too large file by its metadata, before unpacking."""
     if metadata.num_rows > MOST_ROWS:
         raise Unreadable(f"{metadata.num_rows:,} rows; at most {MOST_ROWS:,}; send a random part of them")
     unpacked = sum(metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
@@ -100,7 +100,7 @@ def _kind(field: Any, types: Any) -> str:
     for name, accepts in _ACCEPTED.items():
         if any(getattr(types, f"is_{each}")(kind) for each in accepts):
             return name
-    raise Unreadable(f"holds {field.type}; a column holds numbers, truth values or text", column=field.name)
+    raise Unreadable(f"the type {field.type} is not supported; use numbers, booleans or text", column=field.name)
 
 
 _ACCEPTED: Mapping[str, tuple[str, ...]] = {
@@ -109,7 +109,7 @@ _ACCEPTED: Mapping[str, tuple[str, ...]] = {
     "number": ("floating", "decimal"),
     "text": ("string", "large_string", "date", "timestamp", "time", "null"),
 }
-"""Types of Arrow (``pyarrow.types.is_…``) by what they are here; moments become text as ISO 8601 writes it."""
+"""Arrow types (``pyarrow.types.is_…``) by column type; dates and times become ISO 8601 text."""
 
 
 def _read(cell: Any, read: Callable[[Any], Field], number: int, name: str) -> Field:
@@ -123,7 +123,7 @@ def _read(cell: Any, read: Callable[[Any], Field], number: int, name: str) -> Fi
 
 def _integer(cell: int) -> int:
     if abs(cell) > EXACT:
-        raise ValueError("an integer beyond 2**53 is not kept exactly; send it as text")
+        raise ValueError("an integer above 2**53 is not exact in JSON; send it as text")
     return int(cell)
 
 
@@ -131,7 +131,7 @@ def _number(cell: float | Decimal) -> float | None:
     value = float(cell)
     if math.isinf(value):
         raise ValueError("an infinite number; leave the cell empty")
-    return None if math.isnan(value) else value  # how tables of Python write a missing number
+    return None if math.isnan(value) else value  # NaN is a missing number in pandas
 
 
 def _text(cell: str | date | datetime | time) -> str:
@@ -139,9 +139,11 @@ def _text(cell: str | date | datetime | time) -> str:
     if len(text) > LONGEST_CELL:
         raise ValueError(f"a cell of {len(text):,} characters; at most {LONGEST_CELL:,}")
     if "\0" in text:
-        raise ValueError("a cell holds the character NUL")
+        raise ValueError("a cell contains the character NUL")
     if is_formula(text):
-        raise ValueError(f"{shown(text)} is a spreadsheet's formula; send its value, or text that does not begin so")
+        raise ValueError(
+            f"{shown(text)} is a spreadsheet formula; send its value, or text that does not start with = + - @"
+        )
     return text
 
 

@@ -1,4 +1,4 @@
-"""Why a file is refused."""
+"""Errors of the file parsers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from assay.errors import SpecificationError
 
 
 class Unreadable(SpecificationError):
-    """A file is not what it says, or holds what no job could use.
+    """A file is invalid, or no job could use its content.
 
     Parameters
     ----------
     message : str
-        What was seen and what would do.
+        The problem and the remedy.
     line : int, optional
-        Where: the line of a text, the row of a table in another form; from 1.
+        Line of a text file or row of another table, from 1.
     column : str, optional
         Name of the column.
     """
@@ -28,7 +28,7 @@ class Unreadable(SpecificationError):
 
 
 class NotInstalled(SpecificationError):
-    """Reading a file needs a package that this service was installed without."""
+    """A package for reading a file is not installed."""
 
     code = "not-installed"
 
@@ -38,5 +38,5 @@ class NotInstalled(SpecificationError):
 
 
 def shown(text: str, most: int = 60) -> str:
-    """Quote what was seen, but not all of it."""
+    """Return a quoted text, shortened to `most` characters."""
     return repr(text if len(text) <= most else text[:most] + "…")

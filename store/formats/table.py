@@ -1,4 +1,4 @@
-"""Tables: rows of named cells, from CSV or Parquet."""
+"""Tables from CSV or Parquet files."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class TableRows:
     Attributes
     ----------
     rows : tuple of mapping
-        Objects with the same columns. Numbers are numbers, empty cells ``None``, the rest text.
+        Values by column name; empty cells are ``None``.
     of : int
-        Rows the table has.
+        Number of rows of the table.
     """
 
     rows: tuple[Mapping[str, Field], ...]
@@ -34,12 +34,12 @@ class TableRows:
 
     @property
     def sampled(self) -> bool:
-        """Whether `rows` are a random part of the table."""
+        """Whether `rows` are a random sample of the table."""
         return len(self.rows) < self.of
 
 
 def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
-    """Read a table and say what is in it.
+    """Validate a table and summarise it.
 
     Returns
     -------
@@ -67,29 +67,25 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
 def read_rows(
     file: BinaryIO, media_type: str, summary: Mapping[str, Any], *, most: int, rng: np.random.Generator
 ) -> TableRows:
-    """Read the rows of a table that `inspect` accepted, or a random part of them.
+    """Read the rows of a validated table, or a random sample of them.
 
     Parameters
     ----------
-    file : binary file
-        The table, from its beginning.
-    media_type : str
-        As it was sent.
     summary : mapping
-        What `inspect` said of it, which has the types of the columns.
+        Result of `inspect`, with the types of the columns.
     most : int
-        Most rows; of more, each is as likely to be among them, and they keep their order.
+        Maximum number of rows. From a larger table, rows are sampled uniformly and keep their order.
     rng : Generator
-        Picks them.
+        Source of randomness for the sample.
     """
     total = int(summary["rows"])
     file.seek(0)
     chosen = None if total <= most else frozenset(rng.choice(total, size=most, replace=False).tolist())
     names = [str(column["name"]) for column in summary["columns"]]
     kinds = [str(column["type"]) for column in summary["columns"]]
-    found = _parquet(file) if media_type == PARQUET else _csv(file, kinds, chosen)
-    kept = [dict(zip(names, row, strict=True)) for place, row in found if chosen is None or place in chosen]
-    return TableRows(tuple(kept), total)
+    numbered = _parquet(file) if media_type == PARQUET else _csv(file, kinds, chosen)
+    rows = [dict(zip(names, row, strict=True)) for place, row in numbered if chosen is None or place in chosen]
+    return TableRows(tuple(rows), total)
 
 
 def _csv(file: BinaryIO, kinds: Sequence[str], chosen: frozenset[int] | None) -> Iterator[tuple[int, Sequence[Field]]]:
@@ -108,5 +104,5 @@ def _tally(tallies: Sequence[ColumnTally], rows: Iterator[Sequence[Field]]) -> i
     for row in rows:
         count += 1
         for tally, cell in zip(tallies, row, strict=True):
-            tally.see(cell)
+            tally.add(cell)
     return count

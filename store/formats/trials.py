@@ -1,7 +1,7 @@
-"""Trials: who chose what, at which level, as CSV.
+"""Trials of two-alternative forced choice (2AFC) experiments, from CSV files.
 
-Columns ``concept`` and ``level``, then either what one trial chose (``chose``: first or second; or
-``chose_second``: 0 or 1), or counts (``chose_second`` of ``trials``); ``subject`` may be added.
+Columns are ``concept`` and ``level``, then either the choice of one trial (``chose``: first or second; or
+``chose_second``: 0 or 1) or counts (``chose_second`` of ``trials``), and optionally ``subject``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FARTHEST_LEVEL = 10.0
 MOST_TRIALS = 1_000_000
 
 Count = tuple[int, int]
-"""Trials that chose the second cue; all trials."""
+"""Number of trials that chose the second cue; number of trials."""
 
 Group = tuple[str | None, str, float]
 """Subject, concept and level."""
@@ -28,17 +28,17 @@ FORMS: Mapping[frozenset[str], str] = {
     frozenset({"chose_second"}): "chose_second",
     frozenset({"chose_second", "trials"}): "counts",
 }
-"""How the choices are written, by the columns that write them."""
+"""Format of the choices, by their columns."""
 
 
-def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:  # noqa: ARG001 - there is one way to write them
-    """Read trials and say what is in them.
+def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:  # noqa: ARG001 - there is only one format
+    """Validate trials and summarise them.
 
     Returns
     -------
     dict
-        ``rows``, ``trials``, ``concepts`` and ``levels`` (numbers of them), ``lowest`` and ``highest``
-        level, and ``subjects``: their number, or None where nobody is named.
+        Numbers of ``rows``, ``trials``, ``concepts``, ``levels`` and ``subjects`` (``None`` without that column),
+        and the ``lowest`` and ``highest`` level.
 
     Raises
     ------
@@ -62,13 +62,13 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:  # noqa: ARG001 
 
 
 def read_trials(file: BinaryIO) -> list[dict[str, Any]]:
-    """Read trials that `inspect` accepted, counted.
+    """Read validated trials as counts.
 
     Returns
     -------
     list of dict
-        ``subject`` (where one is named), ``concept``, ``level``, ``chose_second`` and ``trials``; each
-        subject, concept and level once, in the order of the file.
+        ``subject`` (if given), ``concept``, ``level``, ``chose_second`` and ``trials``; one entry for each
+        subject, concept and level, in the order of the file.
     """
     file.seek(0)
     return [
@@ -91,26 +91,26 @@ def _group(file: BinaryIO) -> tuple[int, dict[Group, Count]]:
 def _choices(table: CsvRows) -> Iterator[tuple[Group, Count]]:
     names = set(table.columns)
     if missing := {"concept", "level"} - names:
-        raise Unreadable(f"a column {min(missing)!r} is needed beside {', '.join(sorted(names))}", line=1)
+        raise Unreadable(f"the column {min(missing)!r} is missing; found: {', '.join(sorted(names))}", line=1)
     form = FORMS.get(frozenset(names & {"chose", "chose_second", "trials"}))
     unknown = names - {"concept", "level", "chose", "chose_second", "trials", "subject"}
     if form is None or unknown:
-        wrong = f"; {min(unknown)!r} is none of them" if unknown else ""
-        due = "columns are concept, level, and chose, or chose_second, or chose_second and trials; also subject"
-        raise Unreadable(due + wrong, line=1)
+        wrong = f"; {min(unknown)!r} is not one of them" if unknown else ""
+        valid = "the columns must be concept, level and chose, chose_second, or chose_second and trials; and subject"
+        raise Unreadable(valid + wrong, line=1)
     read = _FORMS[form]
     for line, cells in table:
         row = dict(zip(table.columns, cells, strict=True))
         concept, subject = row["concept"].strip(), row.get("subject")
         if not 0 < len(concept) <= LONGEST_CONCEPT:
-            raise Unreadable(f"a word of 1 to {LONGEST_CONCEPT} characters is needed", line=line, column="concept")
+            raise Unreadable(f"a concept must have 1 to {LONGEST_CONCEPT} characters", line=line, column="concept")
         yield (subject or None, concept, _level(row["level"], line)), read(row, line)
 
 
 def _level(cell: str, line: int) -> float:
     if not NUMBER.fullmatch(cell) or not math.isfinite(level := float(cell)) or abs(level) > FARTHEST_LEVEL:
         raise Unreadable(
-            f"{shown(cell)} is no number from {-FARTHEST_LEVEL:g} to {FARTHEST_LEVEL:g}", line=line, column="level"
+            f"{shown(cell)} is not a number from {-FARTHEST_LEVEL:g} to {FARTHEST_LEVEL:g}", line=line, column="level"
         )
     return level
 
@@ -124,7 +124,7 @@ def _one_named(row: Mapping[str, str], line: int) -> Count:
 def _one_numbered(row: Mapping[str, str], line: int) -> Count:
     if row["chose_second"] not in {"0", "1"}:
         raise Unreadable(
-            f"{shown(row['chose_second'])} is neither 0 nor 1; counts need a column trials",
+            f"{shown(row['chose_second'])} is neither 0 nor 1; counts need the column trials",
             line=line,
             column="chose_second",
         )
@@ -141,7 +141,7 @@ def _counted(row: Mapping[str, str], line: int) -> Count:
 
 def _count(cell: str, line: int, column: str) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) <= 7) or int(cell) > MOST_TRIALS:
-        raise Unreadable(f"{shown(cell)} is no count up to {MOST_TRIALS:,}", line=line, column=column)
+        raise Unreadable(f"{shown(cell)} is not an integer from 0 to {MOST_TRIALS:,}", line=line, column=column)
     return int(cell)
 
 

@@ -1,4 +1,4 @@
-"""word2vec's text: a word and its numbers on each line, and perhaps a first line ``words dims``."""
+"""Parser of word2vec text files: a word and its vector per line, with an optional header ``words dims``."""
 
 from __future__ import annotations
 
@@ -15,14 +15,9 @@ BLOCK_WORDS = 1_024
 
 
 def blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
-    """Read the words and their vectors, some at a time.
+    """Read words and vectors in blocks; raise `Unreadable` with the line number.
 
-    A word may hold blanks: it is what stands before the last `dims` numbers of its line.
-
-    Raises
-    ------
-    Unreadable
-        With the number of the line.
+    A word may contain spaces: it is the text before the last `dims` numbers of its line.
     """
     refuse_other_formats(file)
     declared, dims = _header(file)
@@ -41,16 +36,16 @@ def blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
     if words:
         yield words, np.array(rows)
     if declared is not None and declared != count:
-        raise Unreadable(f"the first line promises {declared:,} words, and {count:,} follow")
+        raise Unreadable(f"the first line declares {declared:,} words, but {count:,} follow")
 
 
 def _header(file: BinaryIO) -> tuple[int | None, int]:
-    """Read the first line if it counts words and dims; otherwise go back before it."""
+    """Read the header ``words dims``; without one, return to the start and return ``(None, 0)``."""
     start = file.tell()
     parts = file.readline(64).split()
     if len(parts) == 2 and all(part.isdigit() and len(part) < 10 for part in parts):
         if int(parts[1]) == 0:
-            raise Unreadable("the first line promises vectors of 0 numbers", line=1)
+            raise Unreadable("the first line declares vectors of 0 numbers", line=1)
         return int(parts[0]), int(parts[1])
     file.seek(start)
     return None, 0
@@ -65,13 +60,13 @@ def _lines(file: BinaryIO, *, skipped: bool) -> Iterator[tuple[int, str]]:
 
 
 def _entry(text: str, number: int, dims: int) -> tuple[str, list[float]]:
-    """Split a line into its word and its numbers; `dims` is 0 while their number is not known."""
+    """Split a line into its word and its numbers; ``dims=0`` means that their number is unknown."""
     parts = text.replace("\t", " ").rsplit(" ", dims) if dims else text.replace("\t", " ").split()
     if len(parts) < 2 or (dims and len(parts) != dims + 1):
-        due = f"{dims:,} numbers" if dims else "numbers"
-        raise Unreadable(f"a word and {due} are due, and {len(parts):,} parts are there", line=number)
+        needed = f"{dims:,} numbers" if dims else "numbers"
+        raise Unreadable(f"a word and {needed} are needed, but the line has {len(parts):,} parts", line=number)
     word, *written = parts
     try:
         return word.strip(), [float(each) for each in written]
     except ValueError:
-        raise Unreadable(f"the vector of {shown(word)} holds something that is no number", line=number) from None
+        raise Unreadable(f"the vector of {shown(word)} contains something that is not a number", line=number) from None

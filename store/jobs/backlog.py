@@ -1,4 +1,4 @@
-"""What waits, for operators: read for each scrape, so its work must not grow with what has ended."""
+"""Queue statistics for metrics. Each scrape reads them, so their cost must not grow with finished jobs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True)
 class Backlog:
-    """What waits.
+    """Queue and webhook backlog.
 
     Attributes
     ----------
     jobs : dict of str to int
         As `counts_by_status`.
     oldest_due_job_seconds, oldest_running_job_seconds : float or None
-        Since when the oldest due job could be claimed, and the oldest running one was first; ``None`` without any.
+        Time for which the oldest due job has waited, and since the oldest running job was first claimed;
+        ``None`` if there is no such job.
     expired_leases : int
-        Running jobs whose worker has fallen silent.
+        Running jobs whose lease has expired.
     webhook_backlog : int
-        Notices that wait to be handed over, and deliveries that wait to be attempted (again).
+        Notices without deliveries yet, plus deliveries that wait for their next attempt.
     webhook_oldest_seconds : float or None
-        Since when the one of them that is due longest is due; ``None`` where none is.
+        Time for which the oldest of these has been due; ``None`` if none is due.
     """
 
     jobs: dict[str, int]
@@ -42,7 +43,7 @@ class Backlog:
 
 
 def backlog(c: Connection) -> Backlog:
-    """Read what waits, in two statements."""
+    """Read the backlog, in two statements."""
     row = c.execute(
         select(
             _oldest_due_age_s(),
@@ -58,14 +59,14 @@ def backlog(c: Connection) -> Backlog:
 
 
 def counts_by_status(c: Connection) -> dict[str, int]:
-    """Count the unfinished jobs, and those made within the last day, by status; one without jobs is left out."""
-    lately = and_(jobs.c.status.not_in(UNFINISHED), jobs.c.created_at >= now_ms() - DAY_MS)
-    counted = select(jobs.c.status, func.count().label("jobs")).where(or_(jobs.c.status.in_(UNFINISHED), lately))
+    """Count unfinished jobs, and finished jobs created within the last day, by status (without zeros)."""
+    recent = and_(jobs.c.status.not_in(UNFINISHED), jobs.c.created_at >= now_ms() - DAY_MS)
+    counted = select(jobs.c.status, func.count().label("jobs")).where(or_(jobs.c.status.in_(UNFINISHED), recent))
     return {row.status: row.jobs for row in c.execute(counted.group_by(jobs.c.status))}
 
 
 def oldest_due_age_s(c: Connection) -> float | None:
-    """Seconds for which the job that waits longest has been due; ``None`` where none is."""
+    """Return for how many seconds the oldest due job has waited; ``None`` if no job is due."""
     return _float(c.execute(select(_oldest_due_age_s())).scalar_one())
 
 
@@ -74,7 +75,7 @@ def _oldest_due_age_s() -> ColumnElement[Any]:
 
 
 def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Count what waits in the outbox or among the deliveries, and the seconds since the first of it was due."""
+    """Return expressions for the number of waiting rows and the seconds since the oldest was due."""
     waits = table.c.state == "waiting"
     oldest = select(func.min(table.c.next_attempt_at)).where(waits, table.c.next_attempt_at <= now_ms())
     return select(func.count()).select_from(table).where(waits).scalar_subquery(), _age_s(oldest)

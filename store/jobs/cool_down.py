@@ -1,4 +1,4 @@
-"""How long a target rests after a job, before its tenant may ask for new work."""
+"""Cool-down of a target between jobs."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ from store.core.clock import now_ms
 from store.core.schema import jobs
 
 LONGEST_JOB_MS = 86_400_000
-"""Longest time that a job can be given; older rows need not be looked at."""
+"""Maximum deadline of a job; older rows cannot matter."""
 
 
 def rest_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:
-    """Count the seconds until new work against a target may be asked for.
+    """Return the seconds until a tenant may start a new job on a target.
 
-    Only jobs that were worked on count: neither those that an earlier rating answered, nor dry runs.
+    Only ratings that a worker started count, not dry runs or jobs answered by an earlier rating.
 
     Parameters
     ----------
-    c : Connection
-        Where to read.
-    tenant, target_url : str
-        Whose target, and where it is. One without an address (an upload) never rests.
+    target_url : str or None
+        A target without an address (an upload) has no cool-down.
     cooldown_s : float
-        Rest after a job, in seconds; 0 is none.
+        Cool-down after a job, in seconds; 0 disables it.
 
     Returns
     -------
     int
-        Whole seconds, 0 where it may be asked for now.
+        Whole seconds; 0 if a job may start now.
     """
     if cooldown_s <= 0 or not target_url:
         return 0

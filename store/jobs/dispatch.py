@@ -1,4 +1,4 @@
-"""What keeps jobs moving when messages, workers and processes get lost. Run by every reconciler."""
+"""Queries of the reconciler, which recovers jobs after lost messages, workers and processes."""
 
 from __future__ import annotations
 
@@ -23,73 +23,61 @@ WORKER_LOST: dict[str, Any] = {
 
 
 def due(c: Connection, limit: int = 100, redispatch_s: float = 15) -> list[str]:
-    """List jobs a worker should be told about, those that waited longest first.
+    """List jobs to dispatch, the longest waiting first.
 
-    They are the queued ones whose time has come and the running ones whose lease has ended,
-    except those dispatched less than `redispatch_s` seconds ago.
+    These are queued jobs that are due and running jobs with an expired lease, except jobs that were
+    dispatched less than `redispatch_s` seconds ago.
     """
-    silent = or_(jobs.c.dispatched_at.is_(None), jobs.c.dispatched_at <= now_ms() - round(redispatch_s * 1000))
-    query = select(jobs.c.id).where(silent, claimable()).order_by(jobs.c.next_run_at, jobs.c.id).limit(limit)
+    not_dispatched = or_(jobs.c.dispatched_at.is_(None), jobs.c.dispatched_at <= now_ms() - round(redispatch_s * 1000))
+    query = select(jobs.c.id).where(not_dispatched, claimable()).order_by(jobs.c.next_run_at, jobs.c.id).limit(limit)
     return list(c.execute(query).scalars())
 
 
 def mark_dispatched(c: Connection, ids: Sequence[str]) -> None:
-    """Remember that workers were told about these jobs just now."""
+    """Record that these jobs were dispatched now."""
     if ids:
         c.execute(changed(dispatched_at=now_ms()).where(jobs.c.id.in_(ids), claimable()))
 
 
 def release_orphans(c: Connection) -> int:
-    """End every lease now. For the one process that owns the database, when it starts.
-
-    Returns
-    -------
-    int
-        How many jobs were running in the process before.
-    """
+    """End every lease and return their number. Only for the start of a process that owns the database alone."""
     orphaned = changed(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")
     return c.execute(orphaned).rowcount
 
 
 def bury_poison(c: Connection, cap: int = 5) -> list[str]:
-    """Fail the jobs that were claimed `cap` times in a row without anything new to show for it.
-
-    Returns
-    -------
-    list of str
-        Their ids.
-    """
-    buried = (
+    """Fail the jobs that were claimed `cap` times in a row without a new observation; return their ids."""
+    failed = (
         changed(status="failed", lease_owner=None, lease_until=None, finished_at=now_ms(), error=WORKER_LOST)
         .where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False))
         .where(or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())))
         .returning(jobs.c.id, jobs.c.fence)
     )
-    rows = c.execute(buried).all()
+    rows = c.execute(failed).all()
     if not rows:
         return []
     now = read_clock(c)
     ended = {"type": "failed", "data": {"error": WORKER_LOST}, "at": now}
     notice = {"kind": "job.failed", "created_at": now, "next_attempt_at": now, "attempts": 0, "state": "waiting"}
     c.execute(insert(events), [{**ended, "job_id": row.id, "fence": row.fence} for row in rows])
-    c.execute(insert(outbox), [{**notice, "job_id": row.id, "payload": _told(row.id)} for row in rows])
+    c.execute(insert(outbox), [{**notice, "job_id": row.id, "payload": _failure_payload(row.id)} for row in rows])
     return [row.id for row in rows]
 
 
 def reconciler_lock(c: Connection) -> bool:
-    """Try to be the only reconciler until the transaction ends. On SQLite a write transaction already is."""
+    """Try to become the only reconciler until the transaction ends; always true for a write on SQLite."""
     if c.dialect.name == "sqlite":
         return True
     return bool(c.execute(select(func.pg_try_advisory_xact_lock(RECONCILER_LOCK))).scalar_one())
 
 
 def count_stranded(c: Connection, age_s: float) -> int:
-    """Count jobs that workers were told about and that could have been claimed for `age_s` seconds."""
+    """Count jobs that were dispatched and have been claimable for `age_s` seconds."""
     since = case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at)
     long_due = since <= now_ms() - round(age_s * 1000)
-    told = jobs.c.dispatched_at.is_not(None)
-    return c.execute(select(func.count()).select_from(jobs).where(claimable(), told, long_due)).scalar_one()
+    dispatched = jobs.c.dispatched_at.is_not(None)
+    return c.execute(select(func.count()).select_from(jobs).where(claimable(), dispatched, long_due)).scalar_one()
 
 
-def _told(job_id: str) -> dict[str, Any]:
+def _failure_payload(job_id: str) -> dict[str, Any]:
     return {"type": "job.failed", "data": {"job_id": job_id, "status": "failed", "error": WORKER_LOST}}

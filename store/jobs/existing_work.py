@@ -1,7 +1,6 @@
-"""What is known already when a request arrives, read in one statement.
+"""Queries that every job request needs: equal jobs, a recent rating, and the length of the queue.
 
-Statements that every request needs are built once, when the module is imported: building one takes
-longer than the database needs to answer it.
+Statements are built once, at import, because building one takes longer than executing it.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from store.core.schema import jobs, ratings
 from store.jobs.job import UNFINISHED, Job, job_from
 
 MOST_COUNTED = 200
-"""Places in the queue that are counted; the work of a status must not grow with the queue."""
+"""Maximum number of queued jobs that are counted, so that reading a status stays cheap with a long queue."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a request stands.
+class ExistingWork:
+    """Existing rating and jobs for a request.
 
     Attributes
     ----------
     rating_id : str or None
-        Newest rating of the same request that is not too old, expired or withdrawn.
+        Newest rating of an equal request that is neither too old nor expired nor withdrawn.
     twin_id : str or None
-        Newest unfinished job of the same request, unless it is being cancelled.
+        Newest unfinished job of an equal request, unless it is being cancelled.
     active : int
-        The tenant's unfinished jobs, counted up to the number that was asked about.
+        The tenant's unfinished jobs, counted up to the given maximum.
     ahead : int
         Jobs of all tenants due before one that is added now, counted up to `MOST_COUNTED`.
     """
@@ -71,7 +70,7 @@ _unfinished = (
 
 
 _due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()).limit(MOST_COUNTED).subquery()
-_STANDING = select(
+_EXISTING_WORK = select(
     _rating_id.label("rating_id"),
     _twin_id.label("twin_id"),
     select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
@@ -79,15 +78,15 @@ _STANDING = select(
 )
 
 
-def standing(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> Standing:
-    """Read how a request stands; `most` is where counting the tenant's unfinished jobs ends."""
-    asked = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
-    return Standing(*c.execute(_STANDING, asked).one())
+def standing(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> ExistingWork:
+    """Read existing work for a request; count at most `most` unfinished jobs of the tenant."""
+    values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
+    return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
 
 def serialise(c: Connection, request_digest: str) -> None:
-    """Make equal requests wait for each other until the transaction ends. On SQLite all writes do."""
-    if c.dialect.name != "sqlite":
+    """Lock a request digest until the transaction ends, so that equal requests run one after another."""
+    if c.dialect.name != "sqlite":  # SQLite serialises all writes
         c.execute(_LOCK, {"digest": request_digest})
 
 
@@ -108,19 +107,19 @@ _AHEAD = select(_ahead_of(bindparam("due", type_=BigInteger), bindparam("job_id"
 
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
-    """Read a job of a tenant; workers, who serve all of them, say ``None``."""
-    asked = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
-    row = c.execute(_FOUND if tenant is None else _OWNED, asked).mappings().one_or_none()
+    """Read a tenant's job; ``tenant=None`` reads any tenant's."""
+    values = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
+    row = c.execute(_FOUND if tenant is None else _OWNED, values).mappings().one_or_none()
     return None if row is None else job_from(row)
 
 
 def queue_position(c: Connection, job: Job) -> int | None:
-    """Count a queued job's place in the queue of all tenants.
+    """Return a queued job's position in the queue of all tenants.
 
     Returns
     -------
     int or None
-        1 is next; `MOST_COUNTED` + 1 stands for every later place; ``None`` is not queued.
+        1 is the next job; `MOST_COUNTED` + 1 is any later position; ``None`` if the job is not queued.
     """
     if job.status != "queued":
         return None

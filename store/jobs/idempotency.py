@@ -1,7 +1,7 @@
-"""Requests that may be sent twice: the first is carried out, the rest get its answer.
+"""Idempotency keys: a repeated request gets the recorded response of the first one.
 
-The table of the ``Idempotency-Key`` header (draft 07 of the HTTPAPI working group): 409 while the
-first is in flight, 422 for another payload under the same key, else the recorded answer.
+Follows draft 07 of the ``Idempotency-Key`` header (IETF HTTPAPI working group): 409 while the first request
+is in flight, 422 for another payload under the same key, otherwise the recorded response.
 """
 
 from __future__ import annotations
@@ -16,28 +16,30 @@ from store.core.clock import now_ms
 from store.core.schema import idempotency
 
 KEPT_H = 24
+"""Hours for which a response is kept."""
+
 IN_FLIGHT_S = 120
-"""After this long an unanswered request was lost with its process, and may be sent again."""
+"""Seconds after which a request without a response counts as lost and can be sent again."""
 
 
 @dataclass(frozen=True)
 class Fresh:
-    """Carry the request out, then `complete` or `forget` it."""
+    """A new request: execute it, then call `complete` or `forget`."""
 
 
 @dataclass(frozen=True)
 class InFlight:
-    """The same request is being carried out: 409."""
+    """The same request is being executed: HTTP 409."""
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The key was used for another payload: 422."""
+    """The key was used with another payload: HTTP 422."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """The request was carried out; this was the answer."""
+    """The recorded response of an executed request."""
 
     status: int
     body: bytes
@@ -53,34 +55,30 @@ def begin(
     kept_h: float = KEPT_H,
     in_flight_s: float = IN_FLIGHT_S,
 ) -> Fresh | InFlight | Replay | Mismatch:
-    """Ask whether a request is to be carried out, and note that it is.
+    """Register a request, and return whether to execute it.
 
     Parameters
     ----------
-    c : Connection
-        A transaction.
     scope : str
-        What keys are told apart by: API key, method and path.
-    key : str
-        The requester's.
-    payload_digest : str
-        Digest of the body.
+        API key, method and path; equal keys in other scopes are independent.
+    key, payload_digest : str
+        Value of the header; digest of the request's body.
     kept_h, in_flight_s : float
-        Hours for which an answer is kept; seconds for which an unanswered request is waited for.
+        Hours for which a response is kept; seconds after which a request without a response counts as lost.
     """
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}
     blank = {"status": None, "headers": None, "body": None}
     insert = sqlite.insert(idempotency) if c.dialect.name == "sqlite" else postgresql.insert(idempotency)
-    mine = insert.values(values | blank).on_conflict_do_update(
+    upsert = insert.values(values | blank).on_conflict_do_update(
         index_elements=[idempotency.c.scope, idempotency.c.key],
         set_={name: insert.excluded[name] for name in ("payload_digest", "began_at", *blank)},
-        where=_over(kept_h, in_flight_s),
+        where=_expired(kept_h, in_flight_s),
     )
-    if c.execute(mine.returning(idempotency.c.key)).one_or_none() is not None:
+    if c.execute(upsert.returning(idempotency.c.key)).one_or_none() is not None:
         return Fresh()
     found = select(idempotency).where(*_of(scope, key))
     row = c.execute(found).mappings().one_or_none()
-    if row is None:  # forgotten by its owner between the two statements
+    if row is None:  # the first request called `forget` between the two statements
         return InFlight()
     if row["payload_digest"] != payload_digest:
         return Mismatch()
@@ -90,23 +88,23 @@ def begin(
 
 
 def is_known(c: Connection, scope: str, key: str) -> bool:
-    """Whether a request with this key was seen, answered or not."""
+    """Whether a request with this key is registered, with or without a response."""
     return c.execute(select(idempotency.c.key).where(*_of(scope, key))).one_or_none() is not None
 
 
 def complete(c: Connection, scope: str, key: str, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-    """Record the answer, for whoever sends the request again."""
-    answer = update(idempotency).where(*_of(scope, key), idempotency.c.status.is_(None))
-    c.execute(answer.values(status=status, body=body, headers=dict(headers)))
+    """Record the response for repeated requests."""
+    response = update(idempotency).where(*_of(scope, key), idempotency.c.status.is_(None))
+    c.execute(response.values(status=status, body=body, headers=dict(headers)))
 
 
 def forget(c: Connection, scope: str, key: str) -> None:
-    """Forget a request that failed on our side, so that it may be sent again."""
+    """Delete a request that failed with a server error, so that it can be sent again."""
     c.execute(delete(idempotency).where(*_of(scope, key), idempotency.c.status.is_(None)))
 
 
 def purge(c: Connection, *, kept_h: float = KEPT_H) -> int:
-    """Delete what is older than it need be kept; returns how many."""
+    """Delete requests older than `kept_h` hours; return their number."""
     return c.execute(delete(idempotency).where(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000))).rowcount
 
 
@@ -114,6 +112,6 @@ def _of(scope: str, key: str) -> list[ColumnElement[bool]]:
     return [idempotency.c.scope == scope, idempotency.c.key == key]
 
 
-def _over(kept_h: float, in_flight_s: float) -> ColumnElement[bool]:
+def _expired(kept_h: float, in_flight_s: float) -> ColumnElement[bool]:
     lost = and_(idempotency.c.status.is_(None), idempotency.c.began_at <= now_ms() - round(in_flight_s * 1000))
     return or_(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000), lost)

@@ -1,4 +1,4 @@
-"""A job as it is asked for and as it is read, and the two ways its row changes."""
+"""Jobs: the fields of a new job, the stored row, and changes of the row."""
 
 from __future__ import annotations
 
@@ -19,47 +19,43 @@ Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 UNFINISHED = ("queued", "running")
 
 COUNTERS = ("asked", "failed_calls", "calls", "observed", "attempt", "attempts_without_progress", "fence")
-"""Columns of a job that begin at nought."""
+"""Columns of a job that start at 0."""
 
 
 @dataclass(frozen=True)
 class NewJob:
-    """A job to be written down.
+    """Fields of a new job.
 
     Attributes
     ----------
-    tenant : str
-        Who asks.
     kind : str
-        ``"rating"``, ``"probe"`` for a dry run, ``"rerate"`` for old evidence under another version of the
-        methodology, ``"challenge"`` for a look at whose a host is.
+        ``"rating"``, ``"probe"`` (dry run), ``"rerate"`` (old evidence under another methodology version) or
+        ``"challenge"`` (check of a host's owner).
     target_id : str or None
-        The kept target, if it is one; its secret stays with it.
+        The saved target, if the request names one; it stores its own secret.
     target : dict
-        Descriptor: name, kind, protocol, base_url, settings, limits. Never the secret.
+        name, kind, protocol, base_url, settings and limits; never the secret.
     sealed_secret : SealedSecret or None
-        A secret sent with the job, sealed with this job's `id` as its target.
+        A secret sent with the request, encrypted with this job's `id` as its target.
     experiment : dict or None
         The method's full specification.
     request_digest : str
-        Digest of everything that decides the answer; equal requests have equal digests.
+        Digest of everything that affects the result; equal requests have equal digests.
     seed : int
-        Seed of everything random.
+        Seed of all random numbers.
     visibility : str
         ``private``, ``unlisted`` or ``public``.
     callback_url : str or None
-        Where the requester wants to be told.
+        URL to notify when the job ends.
     max_calls, deadline_s : int
-        Most calls to the target; seconds from now until the job is given up.
+        Maximum calls to the target; seconds from now until the job is given up.
     expected : int
-        Probes a clear case takes.
+        Probes that a clear case needs.
     key_id : str or None
-        The API key it was asked with.
+        The API key of the request.
     author : dict or None
-        A second service that writes or draws what the first is asked about: its descriptor, and the ``id`` of its
-        kept target if it is one, with which its secret stays.
-    id : str
-        Made here unless given.
+        A second service that generates the sentences or pictures: its description, and the ``id`` of its
+        saved target if it is one, which stores its secret.
     """
 
     tenant: str
@@ -81,7 +77,7 @@ class NewJob:
 
 
 def columns_of(new: NewJob) -> dict[str, Any]:
-    """Spread a job that is asked for over the columns that tell it from others."""
+    """Return the columns that differ between new jobs."""
     return {
         "id": new.id,
         "tenant": new.tenant,
@@ -110,23 +106,23 @@ class Job:
     Attributes
     ----------
     target_url : str or None
-        ``target["base_url"]``, by which jobs are found.
+        ``target["base_url"]``, for filters.
     deadline_at : int
-        When the job is given up, counted from its creation. At a claim ``heartbeat_at`` is now.
+        When the job is given up, `deadline_s` after its creation.
     stage : str
-        What is being done, for people.
+        Current step, for display.
     asked, expected : int
-        Distinct questions answered so far; how many a clear case takes.
+        Distinct probes answered so far; probes that a clear case needs.
     failed_calls, calls : int
-        Answers among `asked` that are failures; calls made, repetitions included.
+        Failures among `asked`; calls made, including retries.
     observed : int
-        The last sequence number given to an observation.
+        Sequence number of the last observation.
     attempt, attempts_without_progress : int
-        Times it was claimed; times since something new was recorded.
+        Number of claims; number of claims since the last new observation.
     fence : int
-        Number of the claim whose writes count.
+        Number of the current claim; only its writes are accepted.
     version : int
-        Grows with every change of the row.
+        Incremented by every change of the row.
     """
 
     id: str
@@ -171,18 +167,18 @@ class Job:
 
     @property
     def finished(self) -> bool:
-        """Whether it has ended, well or badly."""
+        """Whether the job has ended, with or without success."""
         return self.status not in UNFINISHED
 
 
 def job_from(row: RowMapping) -> Job:
-    """Read a full row of `jobs`."""
+    """Build a job from a full row of the table."""
     fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
     return Job(sealed_secret=sealed_from(row), **fields)
 
 
 def claimable() -> ColumnElement[bool]:
-    """Say "may be claimed": queued and due, or running under a lease that has ended."""
+    """Return the condition that a job can be claimed: queued and due, or running with an expired lease."""
     return or_(
         and_(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()),
         and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms()),
@@ -190,12 +186,12 @@ def claimable() -> ColumnElement[bool]:
 
 
 def changed(**values: Any) -> Update:
-    """Begin a change of job rows: every change is a new version."""
+    """Return an UPDATE of job rows that increments `version`."""
     return update(jobs).values(version=jobs.c.version + 1, **values)
 
 
 def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: Any) -> Job:
-    """End a job whose row the caller holds, with its event and without its notice."""
+    """End a job whose row is locked, and append its event (but no notice)."""
     ended = changed(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
     row = c.execute(ended.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
     append(c, job.id, status, facts, fence=job.fence)
@@ -203,7 +199,7 @@ def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **val
 
 
 def end_cancelled(c: Connection, job: Job) -> Job:
-    """Cancel a job whose row the caller holds, and announce it."""
+    """Cancel a job whose row is locked, and write its notice."""
     ended = end(c, job, "cancelled", {}, cancel_requested=True)
     announce(c, ended.id, ("job.cancelled",), {"job_id": ended.id, "status": ended.status})
     return ended

@@ -1,13 +1,12 @@
-"""Jobs, as those who ask for them see them; and, imported from here, all that workers do with them.
+"""Jobs: add, list and cancel. This module also re-exports the other functions on jobs.
 
-=======================  ==========================================================
-`store.jobs.jobs` (here)      add, page, cancel
-`store.jobs.existing_work`         find, queue_position, serialise, standing: what every request needs
-`store.jobs.leases`           claim, hold, heartbeat, release: who may write
-`store.jobs.runs`             record, stage, finish, fail, cancel: what a run writes
-`store.jobs.dispatch`         due, mark_dispatched, bury_poison …: what keeps jobs moving
-`store.jobs.events`           what happened, in order
-=======================  ==========================================================
+==========================  ===========================================================
+`store.jobs.existing_work`  find, queue_position, serialise, standing: for every request
+`store.jobs.leases`         claim, hold, heartbeat, release: locks of workers
+`store.jobs.runs`           record, stage, finish, fail, cancel: writes of a run
+`store.jobs.dispatch`       due, mark_dispatched, bury_poison …: for the reconciler
+`store.jobs.events`         events of a job
+==========================  ===========================================================
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from store.core.schema import outbox as outbox_table
 from store.jobs.backlog import backlog, counts_by_status, oldest_due_age_s
 from store.jobs.dispatch import bury_poison, count_stranded, due, mark_dispatched, reconciler_lock, release_orphans
 from store.jobs.events import Event, append, events
-from store.jobs.existing_work import Standing, find, queue_position, serialise, standing
+from store.jobs.existing_work import ExistingWork, find, queue_position, serialise, standing
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, Status, changed, columns_of, end_cancelled, job_from
 from store.jobs.leases import Beat, Claim, claim, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
@@ -38,10 +37,10 @@ __all__ = [
     "Beat",
     "Claim",
     "Event",
+    "ExistingWork",
     "Job",
     "LedgerEntry",
     "NewJob",
-    "Standing",
     "Status",
     "add",
     "add_all",
@@ -77,14 +76,14 @@ __all__ = [
 
 
 def add(c: Connection, new: NewJob) -> Job:
-    """Write a job down as queued, due at once. The row is its own dispatch request."""
+    """Add a queued job, due at once. Its row is the dispatch request."""
     job = _insert(c, _INSERT, new, status="queued", stage="queued")
     append(c, job.id, "queued", {"expected": job.expected}, fence=0)
     return job
 
 
 def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
-    """Write a job down that a fresh rating answers already: born succeeded, with its notice."""
+    """Add a job that an existing rating answers: already succeeded, with its notice."""
     job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id)
     append(c, job.id, "succeeded", {"rating_id": rating_id}, fence=0)
     announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": job.status, "rating_id": rating_id})
@@ -92,46 +91,44 @@ def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
 
 
 def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
-    """Write several jobs down in as many statements as one would take.
+    """Add several jobs, in a number of statements that does not depend on how many they are.
 
     Parameters
     ----------
-    c : Connection
-        A transaction.
     wanted : sequence of (NewJob, str or None)
-        Each with the fresh rating that answers it already, or ``None``: then it is queued.
+        Each with the id of an existing rating that answers it, or ``None`` to queue it.
 
     Returns
     -------
     list of Job
-        In the order in which they are wanted.
+        In the order of `wanted`.
     """
-    born: dict[str, Job] = {}
+    added: dict[str, Job] = {}
     for statement, state, some in (
         (_INSERT, {"status": "queued", "stage": "queued"}, [one for one in wanted if one[1] is None]),
         (_INSERT_FINISHED, {"status": "succeeded", "stage": "rated"}, [one for one in wanted if one[1] is not None]),
     ):
         if some:
             rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in some]
-            born.update((row["id"], job_from(row)) for row in c.execute(statement, rows).mappings())
-    made = [born[new.id] for new, _ in wanted]
-    if made:
-        c.execute(insert(events_table), [_birth(job) for job in made])
-    if ended := [job for job in made if job.finished]:
-        c.execute(insert(outbox_table), [_notice_of(job) for job in ended])
-    return made
+            added.update((row["id"], job_from(row)) for row in c.execute(statement, rows).mappings())
+    new_jobs = [added[new.id] for new, _ in wanted]
+    if new_jobs:
+        c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
+    if finished := [job for job in new_jobs if job.finished]:
+        c.execute(insert(outbox_table), [_notice_of(job) for job in finished])
+    return new_jobs
 
 
-def _birth(job: Job) -> dict[str, Any]:
-    told = {"rating_id": job.rating_id} if job.finished else {"expected": job.expected}
-    return {"job_id": job.id, "type": job.status, "data": told, "fence": 0, "at": job.created_at}
+def _first_event(job: Job) -> dict[str, Any]:
+    data = {"rating_id": job.rating_id} if job.finished else {"expected": job.expected}
+    return {"job_id": job.id, "type": job.status, "data": data, "fence": 0, "at": job.created_at}
 
 
 def _notice_of(job: Job) -> dict[str, Any]:
     kind, at = f"job.{job.status}", job.created_at
-    told = {"type": kind, "data": {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}}
+    payload = {"type": kind, "data": {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}}
     due = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
-    return {"job_id": job.id, "kind": kind, "payload": told, **due}
+    return {"job_id": job.id, "kind": kind, "payload": payload, **due}
 
 
 def page(
@@ -143,21 +140,7 @@ def page(
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Job]:
-    """Read a tenant's jobs, newest first.
-
-    Parameters
-    ----------
-    c : Connection
-        Where to read.
-    tenant : str
-        Whose jobs.
-    status, target_url : str, optional
-        Only those.
-    before : (int, str), optional
-        ``(created_at, id)`` of the last job of the page before; rows added since change no page.
-    limit : int
-        Most jobs to return.
-    """
+    """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(jobs).where(jobs.c.tenant == tenant)
     if status is not None:
         query = query.where(jobs.c.status == status)
@@ -174,17 +157,17 @@ def count_unfinished(c: Connection, tenant: str) -> int:
 
 
 def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None:
-    """Cancel a job: a queued one at once, a running one at its worker's next heartbeat.
+    """Cancel a job: a queued job at once, a running job at its worker's next heartbeat.
 
     Returns
     -------
     Job or None
-        As it stands now; ``None`` where the tenant has no such job. Asking twice changes nothing.
+        The current row; ``None`` if the tenant has no such job. A second request changes nothing.
 
     Raises
     ------
     AlreadyFinished
-        If it has ended.
+        If the job has ended.
     """
     locked = select(jobs).where(*_of(job_id, tenant)).with_for_update(key_share=True)
     row = c.execute(locked).mappings().one_or_none()
@@ -197,8 +180,8 @@ def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None
         return end_cancelled(c, job)
     if job.cancel_requested:
         return job
-    asked = changed(cancel_requested=True).where(jobs.c.id == job.id).returning(jobs)
-    return job_from(c.execute(asked).mappings().one())
+    flagged = changed(cancel_requested=True).where(jobs.c.id == job.id).returning(jobs)
+    return job_from(c.execute(flagged).mappings().one())
 
 
 def _of(job_id: str, tenant: str | None) -> list[ColumnElement[bool]]:

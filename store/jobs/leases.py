@@ -1,7 +1,7 @@
-"""Who may write: a worker claims a job for a while, and every claim has a number, the fence.
+"""Leases with fencing: a worker claims a job for a limited time, and every claim has a number, the fence.
 
-A worker that was frozen or cut off finds its fence overtaken and stops; it can spoil nothing,
-because each of its writes first locks the row under its fence.
+Each write of a worker first locks the job's row and checks the fence. A worker that was frozen or cut off
+therefore cannot write after another worker has claimed the job.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ ENDED = ("succeeded", "failed", "cancelled")
 
 @dataclass(frozen=True)
 class Claim:
-    """A worker's right to write for a job, until another claims it.
+    """A worker's lease on a job, valid until another worker claims the job.
 
     Attributes
     ----------
     job : Job
-        As it was when claimed; its ``heartbeat_at`` is the time of the claim, its ``next_run_at``
-        since when it could be claimed.
+        The row at the time of the claim; ``heartbeat_at`` is the time of the claim, ``next_run_at`` the
+        time since when the job was claimable.
     fence : int
-        The claim's number.
+        Number of the claim.
     owner : str
-        The worker.
+        Name of the worker.
     """
 
     job: Job
@@ -42,33 +42,29 @@ class Claim:
 
 @dataclass(frozen=True)
 class Beat:
-    """What a heartbeat learns: whether to cancel, and whether the job is still ours."""
+    """Result of a heartbeat: whether to cancel, and whether the worker still holds the job."""
 
     cancel_requested: bool
     held: bool
 
 
 def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim | None:
-    """Take a job that is queued and due, or whose worker has fallen silent.
+    """Claim a job that is queued and due, or whose lease has expired.
 
     Parameters
     ----------
-    c : Connection
-        A transaction.
-    job_id : str
-        Which job.
     owner : str
-        Who takes it, for operators.
+        Name of the worker, shown to operators.
     lease_s : float
-        Seconds until the job may be taken again unless a heartbeat comes.
+        Seconds until the lease expires without a heartbeat.
 
     Returns
     -------
     Claim or None
-        ``None`` where there is nothing to take: not due, ended, held by another, or to be cancelled,
-        which is then done.
+        ``None`` if the job is not due, has ended, is held by another worker, or was to be cancelled (it is
+        cancelled now).
     """
-    taken = changed(
+    claimed = changed(
         status="running",
         fence=jobs.c.fence + 1,
         attempt=jobs.c.attempt + 1,
@@ -80,11 +76,11 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
         started_at=func.coalesce(jobs.c.started_at, now_ms()),
         dispatched_at=None,
     )
-    row = c.execute(taken.where(jobs.c.id == job_id, claimable()).returning(jobs)).mappings().one_or_none()
+    row = c.execute(claimed.where(jobs.c.id == job_id, claimable()).returning(jobs)).mappings().one_or_none()
     if row is None:
         return None
     job = job_from(row)
-    if job.cancel_requested:  # its worker was lost before it could
+    if job.cancel_requested:  # its worker was lost before it cancelled the job
         end_cancelled(c, job)
         return None
     append(c, job.id, "claimed", {"attempt": job.attempt}, fence=job.fence)
@@ -92,11 +88,11 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
 
 
 CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "author", "experiment"})
-"""Columns that a write of a run reads. What was asked for never changes, is known from the claim, and may be large."""
+"""Columns that can change during a run. The others are known from the claim and may be large."""
 
 
-def as_it_stands(claim: Claim, row: RowMapping) -> Job:
-    """Bring the claimed job up to date with the `CHANGING` columns of its row."""
+def updated_job(claim: Claim, row: RowMapping) -> Job:
+    """Return the claimed job with the `CHANGING` columns of its current row."""
     fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
     return replace(claim.job, sealed_secret=sealed_from(row), **fields)
 
@@ -109,9 +105,9 @@ _HOLD = (
 
 
 def hold(c: Connection, claim: Claim) -> Job:
-    """Lock the job's row under the claim's fence until the transaction ends.
+    """Lock the job's row until the transaction ends, if the claim is still valid.
 
-    Every write of a run begins with it. An expired lease that nobody took is still ours.
+    Every write of a run calls this first. An expired lease stays valid until another worker claims the job.
 
     Raises
     ------
@@ -121,13 +117,13 @@ def hold(c: Connection, claim: Claim) -> Job:
     row = c.execute(_HOLD, {"held": claim.job.id, "under": claim.fence}).mappings().one_or_none()
     if row is None:
         raise LeaseLost(claim.job.id, claim.fence)
-    return as_it_stands(claim, row)
+    return updated_job(claim, row)
 
 
 def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
-    """Extend the lease, and learn whether the job is to be cancelled or was lost.
+    """Extend the lease; return whether to cancel, and whether the claim is still valid.
 
-    A job that has ended under this claim was not lost: its work may hear of that later than its heart.
+    The claim counts as valid if the job has ended under it: a heartbeat may come after the end.
     """
     beat = changed(lease_until=now_ms() + _ms(lease_s), heartbeat_at=now_ms())
     row = c.execute(beat.where(*_held(claim)).returning(jobs.c.cancel_requested)).one_or_none()
@@ -138,42 +134,34 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
 
 
 def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool) -> None:
-    """Give a job back unfinished.
+    """Return an unfinished job to the queue, or cancel it if that was requested.
 
     Parameters
     ----------
-    c : Connection
-        A transaction.
-    claim : Claim
-        Ours.
     delay_s : float
         Seconds before it may be claimed again.
     charge_attempt : bool
-        Whether this attempt counts towards giving the job up: not on an orderly stop.
+        Whether this attempt counts towards giving up the job; false for an orderly shutdown.
 
     Raises
     ------
     LeaseLost
-        If the job is not ours any more.
-
-    Notes
-    -----
-    A job whose cancellation was asked for meanwhile is cancelled instead of waiting.
+        If the claim is no longer valid.
     """
     job = hold(c, claim)
     if job.cancel_requested:
         end_cancelled(c, job)
         return
-    barren = job.attempts_without_progress if charge_attempt else max(0, job.attempts_without_progress - 1)
-    back = changed(
+    fruitless = job.attempts_without_progress if charge_attempt else max(0, job.attempts_without_progress - 1)
+    queued = changed(
         status="queued",
         lease_owner=None,
         lease_until=None,
         dispatched_at=None,
         next_run_at=now_ms() + _ms(delay_s),
-        attempts_without_progress=barren,
+        attempts_without_progress=fruitless,
     )
-    c.execute(back.where(jobs.c.id == job.id))
+    c.execute(queued.where(jobs.c.id == job.id))
     append(c, job.id, "released", {"delay_s": delay_s}, fence=job.fence)
 
 

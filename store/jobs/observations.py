@@ -1,4 +1,4 @@
-"""The ledger: every question with its answer, from which a crashed run resumes and a rating is verified."""
+"""Ledger of observations (probes with replies): crashed runs resume from it and ratings are verified by it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from store.jobs.job import Job, changed
 from store.jobs.leases import Claim, hold
 
 UNITS_A_QUERY = 1000
-"""Units looked up at a time, well below the parameters a statement may have."""
+"""Units per query, well below the maximum number of parameters of a statement."""
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """An observation to be kept.
+    """An observation to record.
 
     Attributes
     ----------
     observation : Observation
-        The question and its answer.
+        The probe and its reply.
     attempts : int
-        Calls it took, the repeated ones included; 0 for a copy.
+        Calls made for it, including retries; 0 for a copy.
     elapsed_ms : int
-        Milliseconds from the first call to the answer.
+        Milliseconds from the first call to the reply.
     """
 
     observation: Observation
@@ -39,17 +39,17 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """An observation as it was kept.
+class StoredObservation:
+    """A recorded observation.
 
     Attributes
     ----------
     seq : int
-        Its number within the job, from 1 and growing; numbers of forgotten failures are missing.
+        Its number within the job, from 1; numbers of deleted failures are missing.
     observation : Observation
-        The question and its answer.
+        The probe and its reply.
     attempts, elapsed_ms : int
-        As they were given.
+        As in `LedgerEntry`.
     recorded_at : int
         Milliseconds since 1970.
     """
@@ -63,7 +63,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Added:
-    """What a recording adds to the job's counters: rows, distinct questions, failed ones."""
+    """Increments of the job's counters: new rows, distinct probes, failed probes."""
 
     new: int
     asked: int
@@ -71,7 +71,7 @@ class Added:
 
 
 def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observation]:
-    """Read what is recorded for the named units, in any number; the others are left out."""
+    """Read the observations of any number of units; unrecorded units are left out."""
     wanted = select(observations).where(observations.c.job_id == job_id)
     found: dict[str, Observation] = {}
     for some in _chunks(units):
@@ -80,15 +80,18 @@ def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observ
     return found
 
 
-def page(c: Connection, job_id: str, after: int, limit: int) -> list[Kept]:
-    """Read a job's observations numbered above `after` (0: from the start), in order."""
+def page(c: Connection, job_id: str, after: int, limit: int) -> list[StoredObservation]:
+    """List a job's observations numbered above `after` (0: from the start), in order."""
     rows = c.execute(
         select(observations)
         .where(observations.c.job_id == job_id, observations.c.seq > after)
         .order_by(observations.c.seq)
         .limit(limit)
     ).mappings()
-    return [Kept(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"]) for row in rows]
+    return [
+        StoredObservation(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
+        for row in rows
+    ]
 
 
 def count(c: Connection, job_id: str) -> int:
@@ -97,25 +100,20 @@ def count(c: Connection, job_id: str) -> int:
 
 
 def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
-    """Strike failures with these codes from the ledger, so that their questions are asked again.
-
-    Returns
-    -------
-    int
-        How many observations were struck.
+    """Delete failures with these codes, so that their probes are sent again; return their number.
 
     Raises
     ------
     LeaseLost
-        If the job is not the claim's any more.
+        If the claim is no longer valid.
     """
     job = hold(c, claim)
-    struck = c.execute(
+    deleted = c.execute(
         delete(observations)
         .where(observations.c.job_id == job.id, observations.c.failure.in_(sorted(codes)))
         .returning(observations.c.copied)
     ).scalars()
-    copies = list(struck)
+    copies = list(deleted)
     asked = copies.count(False)
     if copies:
         fewer = changed(asked=job.asked - asked, failed_calls=job.failed_calls - asked)
@@ -124,9 +122,9 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
 
 
 def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) -> Added:
-    """Write observations of a job whose row the caller holds; see `store.jobs.runs.record`."""
+    """Insert or replace observations of a job whose row is locked; see `store.jobs.runs.record`."""
     latest = {entry.observation.probe.unit: entry for entry in entries}
-    before = _already(c, job.id, list(latest))
+    before = _recorded(c, job.id, list(latest))
     now, seq = read_clock(c), job.observed
     rows, asked, failed = [], 0, 0
     for unit, entry in latest.items():
@@ -142,7 +140,7 @@ def keep(c: Connection, job: Job, fence: int, entries: Sequence[LedgerEntry]) ->
     return Added(seq - job.observed, asked, failed)
 
 
-def _already(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+def _recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     columns = (observations.c.unit, observations.c.seq, observations.c.copied, observations.c.failure)
     wanted = select(*columns).where(observations.c.job_id == job_id)
     return {
@@ -179,7 +177,7 @@ def _observation(row: RowMapping) -> Observation:
 
 
 def _replacing(c: Connection) -> postgresql.Insert | sqlite.Insert:
-    """Insert, or replace the row of the same unit; each dialect has its own word for it."""
+    """Return an INSERT that replaces the row of the same unit."""
     replaced = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
     new = sqlite.insert(observations) if c.dialect.name == "sqlite" else postgresql.insert(observations)
     return new.on_conflict_do_update(

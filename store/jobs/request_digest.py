@@ -1,4 +1,4 @@
-"""What makes two requests the same: everything that decides the answer, and nothing else."""
+"""Digest of a request: equal for requests that must give the same result."""
 
 from __future__ import annotations
 
@@ -16,22 +16,20 @@ def request_digest(
     seed: int,
     author: Mapping[str, Any] | None = None,
 ) -> str:
-    """Name a request so that equal requests have equal names.
+    """Compute a digest over everything that affects the result of a request.
 
     Parameters
     ----------
-    tenant : str
-        Who asks.
     target_id : str or None
-        The kept target, if it is one.
+        The saved target, if the request names one.
     target : mapping
-        Its description as a job carries it: kind, protocol, base_url, settings.
+        Its description as in a job: kind, protocol, base_url, settings.
     experiment : mapping or str
         The method's full specification, or ``"probe"``.
     seed : int
-        Seed of everything random.
+        Seed of all random numbers.
     author : mapping, optional
-        Description of the service that writes or draws, as a job carries it.
+        Description of the service that generates sentences or pictures, as in a job.
 
     Returns
     -------
@@ -39,7 +37,7 @@ def request_digest(
         ``sha256:…``
     """
     described = _described(target)
-    asked = {
+    request = {
         "tenant": tenant,
         "target": target_id or described,
         "described": described,
@@ -47,8 +45,8 @@ def request_digest(
         "seed": seed,
     }
     if author is not None:
-        asked["author"] = {"id": author.get("id"), "described": _described(author)}
-    return digest_of(asked)
+        request["author"] = {"id": author.get("id"), "described": _described(author)}
+    return digest_of(request)
 
 
 def _described(target: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
-"""What a run writes. Each function is for one transaction and begins by holding the job.
+"""Writes of a run. Each function runs in one transaction and first locks the job.
 
-All raise `store.core.errors.LeaseLost` where the job is not the claim's any more.
+All raise `store.core.errors.LeaseLost` if the claim is no longer valid.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from store.core.schema import jobs
 from store.jobs import observations
 from store.jobs.events import append
 from store.jobs.job import Job, changed, end, end_cancelled
-from store.jobs.leases import CHANGING, Claim, as_it_stands, hold
+from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
 from store.ratings import ratings
 from store.ratings.expiry import announce_change
@@ -26,27 +26,18 @@ from store.webhooks.outbox import announce
 def record(
     c: Connection, claim: Claim, entries: Sequence[LedgerEntry], *, calls: int, expected: int, stage: str
 ) -> Job:
-    """Add observations to the ledger and to the job's counters, with one ``progress`` event.
+    """Record observations, update the job's counters, and append a ``progress`` event.
 
     Parameters
     ----------
-    c : Connection
-        A transaction.
-    claim : Claim
-        Ours.
     entries : sequence of LedgerEntry
-        In the order they are to be numbered. A unit recorded before is replaced and keeps its number.
+        In the order of their numbers. A unit recorded before is replaced and keeps its number.
     calls : int
-        Calls to the target since the previous record, repetitions included; added to the job's.
+        Calls to the target since the previous record, including retries.
     expected : int
-        Probes the experiment is now expected to take.
+        Probes that the experiment is now expected to need.
     stage : str
-        What is being done.
-
-    Returns
-    -------
-    Job
-        With its counters as they are now.
+        Current step, for display.
     """
     job = hold(c, claim)
     added = observations.keep(c, job, claim.fence, entries)
@@ -57,15 +48,15 @@ def record(
         "failed_calls": job.failed_calls + added.failed,
         "calls": job.calls + calls,
     }
-    barren = 0 if added.new else job.attempts_without_progress
-    row = changed(**progress, observed=job.observed + added.new, attempts_without_progress=barren)
+    fruitless = 0 if added.new else job.attempts_without_progress
+    row = changed(**progress, observed=job.observed + added.new, attempts_without_progress=fruitless)
     recorded = c.execute(row.where(jobs.c.id == job.id).returning(*CHANGING)).mappings().one()
     append(c, job.id, "progress", progress, fence=claim.fence)
-    return as_it_stands(claim, recorded)
+    return updated_job(claim, recorded)
 
 
 def stage(c: Connection, claim: Claim, stage: str) -> None:
-    """Say what is being done now."""
+    """Set the current step of the job, shown to users."""
     job = hold(c, claim)
     if job.stage != stage:
         c.execute(changed(stage=stage).where(jobs.c.id == job.id))
@@ -73,23 +64,19 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 
 
 def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str]) -> str:
-    """Keep the rating, log and announce it if others can read it, and end the job, all or nothing.
+    """Store the rating and end the job; log and announce the rating if others can read it.
 
     Parameters
     ----------
-    c : Connection
-        A transaction.
-    claim : Claim
-        Ours.
     rating : NewRating
-        What was found; its document gets ``id``, ``rated_at`` and ``expires_at`` here.
+        Its document gets ``id``, ``rated_at`` and ``expires_at`` here.
     notices : sequence of str
-        Kinds of notice to write of the job's end: ``job.succeeded``. Those of the rating follow from it.
+        Kinds of notice about the job's end: ``job.succeeded``. Notices about the rating are added.
 
     Returns
     -------
     str
-        The rating's id.
+        Id of the rating.
     """
     job = hold(c, claim)
     stored = ratings.add(c, rating, job.id)
@@ -102,46 +89,24 @@ def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str
 
 
 def finish_probe(c: Connection, claim: Claim, result: Mapping[str, Any]) -> None:
-    """End a dry run with what it saw."""
+    """End a dry run with its result."""
     finish_with(c, claim, "probed", result)
 
 
 def finish_with(c: Connection, claim: Claim, stage: str, result: Mapping[str, Any]) -> None:
-    """End a job that gives no rating: a dry run, a re-rating, a look for a token.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    claim : Claim
-        Ours.
-    stage : str
-        What was done, in a word.
-    result : mapping
-        What came of it.
-    """
+    """End a job that yields no rating: a dry run, a re-rating or a domain check."""
     job = hold(c, claim)
     end(c, job, "succeeded", {}, stage=stage, result=dict(result))
     announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": "succeeded"})
 
 
 def fail(c: Connection, claim: Claim, error: Mapping[str, Any]) -> None:
-    """End the job without a rating; the ledger stays.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    claim : Claim
-        Ours.
-    error : mapping
-        A problem object: type, title, detail, code.
-    """
+    """Fail the job with a problem object (type, title, detail, code); the ledger is kept."""
     job = hold(c, claim)
     end(c, job, "failed", {"error": dict(error)}, error=dict(error))
     announce(c, job.id, ("job.failed",), {"job_id": job.id, "status": "failed", "error": dict(error)})
 
 
 def cancel(c: Connection, claim: Claim) -> None:
-    """End the job because its requester asked for it; the ledger stays."""
+    """Cancel the job at its requester's request; the ledger is kept."""
     end_cancelled(c, hold(c, claim))

@@ -1,1 +1,1 @@
-"""Ratings and what is derived from them: publication, history, replies, certificates, the log."""
+"""Ratings, their publication, history, replies and certificates, and the transparency log."""

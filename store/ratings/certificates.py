@@ -1,4 +1,4 @@
-"""Certificates: a rating's statements with their signatures, made when first asked for and kept as they are."""
+"""Certificates: signed statements about a rating, issued at the first request and never changed."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from store.security.secrets import Vault
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was signed of a rating.
+    """The signed statements about a rating.
 
     Attributes
     ----------
     rating_id, key_id : str
-        The rating; the key that signed, retired since or not.
+        The rating; the signing key, which may be retired now.
     envelopes : dict
-        A DSSE envelope by the type of its statement's predicate; only what was declared has a test result.
+        DSSE envelopes by predicate type; only a declared letter has a test result.
     created_at : int
-        When it was signed, in milliseconds since 1970.
+        Time of signing, in milliseconds since 1970.
     """
 
     rating_id: str
@@ -39,12 +39,12 @@ class Certificate:
 
     @property
     def statement(self) -> dict[str, Any]:
-        """The envelope of the full statement."""
+        """The envelope of the complete statement."""
         return self.envelopes[RATING]
 
 
 def find(c: Connection, rating_id: str) -> Certificate | None:
-    """Read a rating's certificate: the first that was made, whatever keys there have been since."""
+    """Read a rating's certificate (the first one, even if keys were rotated since)."""
     query = select(certificates).where(certificates.c.rating_id == rating_id)
     query = query.order_by(certificates.c.created_at, certificates.c.key_id).limit(1)
     row = c.execute(query).mappings().one_or_none()
@@ -52,34 +52,25 @@ def find(c: Connection, rating_id: str) -> Certificate | None:
 
 
 def issue(c: Connection, vault: Vault, rating: StoredRating) -> Certificate:
-    """Give a rating's certificate; sign it where that was not done before.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    vault : Vault
-        Opens the signing key.
-    rating : StoredRating
-        What is signed: the sealed part of its document.
+    """Return a rating's certificate; sign it at the first request.
 
     Raises
     ------
     SecretLost, SecretMoved
-        If the signing key cannot be opened (see `store.security.signing.current`).
+        If the signing key cannot be decrypted (see `store.security.signing.current`).
     """
-    # whoever asks at the same moment waits here, so that one rating never has two certificates
+    # concurrent requests wait for this lock, so that a rating never has two certificates
     c.execute(select(ratings.c.id).where(ratings.c.id == rating.id).with_for_update())
-    if (known := find(c, rating.id)) is not None:
-        return known
+    if (existing := find(c, rating.id)) is not None:
+        return existing
     key = signing.current(c, vault)
-    stated = {RATING: rating_statement(rating.document), TEST_RESULT: result_statement(rating.document)}
+    statements = {RATING: rating_statement(rating.document), TEST_RESULT: result_statement(rating.document)}
     envelopes = {
         kind: envelope(PAYLOAD_TYPE, canonical_json(one), {key.id: key.sign})
-        for kind, one in stated.items()
+        for kind, one in statements.items()
         if one is not None
     }
-    made = Certificate(rating.id, key.id, envelopes, read_clock(c))
-    row = {"rating_id": made.rating_id, "key_id": made.key_id, "envelope": envelopes, "created_at": made.created_at}
+    now = read_clock(c)
+    row = {"rating_id": rating.id, "key_id": key.id, "envelope": envelopes, "created_at": now}
     c.execute(insert(certificates).values(row))
-    return made
+    return Certificate(rating.id, key.id, envelopes, now)

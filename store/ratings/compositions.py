@@ -1,4 +1,4 @@
-"""Compositions: what was inferred of services called one after the other, and what it was inferred from."""
+"""Compositions: inferred ratings of services that are called in sequence, and the ratings they derive from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
 from store.core.agency_schema import compositions
 from store.core.clock import now_ms
@@ -14,28 +14,15 @@ from store.core.ids import new_id
 from store.core.keyset import page_of
 from store.core.schema import ratings, targets
 from store.ratings.ratings import StoredRating
-from store.security.secrets import sealed_from
-from store.targets.targets import StoredTarget
+from store.targets.targets import StoredTarget, target_from
 
 CANDIDATES = 25
-"""Newest ratings of an address that are looked at for those of one description of it."""
+"""Maximum number of newest ratings of an address that are compared with a target's description."""
 
 
 @dataclass(frozen=True)
 class NewComposition:
-    """A composition to be kept.
-
-    Attributes
-    ----------
-    tenant : str
-        Whose it is.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
-    request : dict
-        What was asked.
-    document : dict
-        What was inferred, without ``id`` and ``created_at``.
-    """
+    """Fields of a new composition; its document has no ``id`` and ``created_at`` yet."""
 
     tenant: str
     visibility: str
@@ -56,41 +43,41 @@ class StoredComposition:
 
     @property
     def rating_ids(self) -> tuple[str, ...]:
-        """The ratings it was inferred from."""
+        """Ids of the ratings from which it was inferred."""
         return tuple(link["rating"]["id"] for link in self.document["chain"])
 
 
 def add(c: Connection, new: NewComposition) -> StoredComposition:
-    """Keep a composition."""
+    """Add a composition."""
     values = {"id": new_id("cmp"), **vars(new), "created_at": now_ms()}
     row = c.execute(insert(compositions).values(values).returning(compositions)).mappings().one()
     return StoredComposition(**row)
 
 
 def find(c: Connection, composition_id: str, tenant: str | None) -> StoredComposition | None:
-    """Read a composition of the tenant, or one that is public or unlisted and whose ratings still are.
+    """Read a composition of the tenant, or a public or unlisted one.
 
-    A rating that has become private since takes the compositions that show it out of others' sight.
+    Other tenants can read it only while they can read every rating that it shows.
     """
-    seen = or_(compositions.c.tenant == tenant, compositions.c.visibility.in_(("public", "unlisted")))
-    row = c.execute(select(compositions).where(compositions.c.id == composition_id, seen)).mappings().one_or_none()
+    visible = or_(compositions.c.tenant == tenant, compositions.c.visibility.in_(("public", "unlisted")))
+    row = c.execute(select(compositions).where(compositions.c.id == composition_id, visible)).mappings().one_or_none()
     if row is None:
         return None
     found = StoredComposition(**row)
-    shown = found.tenant == tenant or len(readable(c, found.rating_ids, tenant)) == len(set(found.rating_ids))
-    return found if shown else None
+    allowed = found.tenant == tenant or len(readable(c, found.rating_ids, tenant)) == len(set(found.rating_ids))
+    return found if allowed else None
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredComposition]:
-    """Read a tenant's compositions, newest first, after ``before = (created_at, id)`` of the page before."""
+    """List a tenant's compositions, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(compositions).where(compositions.c.tenant == tenant)
     query = page_of(query, compositions.c.created_at, compositions.c.id, before, limit)
     return [StoredComposition(**row) for row in c.execute(query).mappings()]
 
 
-# ---------------------------------------------------------------------------- what is composed
+# ---------------------------------------------------------------------------- ratings and targets of a composition
 def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[str, StoredRating]:
-    """Read several ratings by id in one query: the tenant's, and those that are public or unlisted."""
+    """Read several ratings by id in one query: the tenant's, and public or unlisted ones."""
     if not ids:
         return {}
     seen = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
@@ -105,7 +92,7 @@ def targets_named(c: Connection, tenant: str, ids: Collection[str]) -> dict[str,
     query = select(targets).where(
         targets.c.id.in_(set(ids)), targets.c.tenant == tenant, targets.c.removed_at.is_(None)
     )
-    return {row["id"]: _target(row) for row in c.execute(query).mappings()}
+    return {row["id"]: target_from(row) for row in c.execute(query).mappings()}
 
 
 def latest_of_targets(
@@ -117,23 +104,10 @@ def latest_of_targets(
     attribute: str | None = None,
     method: str | None = None,
 ) -> dict[str, StoredRating]:
-    """Find the newest rating for each of several targets that the tenant may see and that was not withdrawn.
+    """Find the newest rating of each target that the tenant may see and that was not withdrawn.
 
-    A rating is a target's if it was asked for by the target's id, or if it is of a service of the same
-    description, by its digest.
-
-    Parameters
-    ----------
-    c : Connection
-        Where to read.
-    tenant : str
-        Who asks.
-    digests : dict
-        Digest of each target's description, by the target's id.
-    wanted : iterable of StoredTarget
-        The targets.
-    attribute, method : str, optional
-        Only such ratings.
+    A rating belongs to a target if its request named the target's id, or if the rated service has the same
+    description. `digests` maps the id of each target to the digest of its description.
     """
     by_id = {one.id: one for one in wanted}
     if not by_id:
@@ -160,8 +134,3 @@ def latest_of_targets(
 def _narrowed(attribute: str | None, method: str | None) -> list[ColumnElement[bool]]:
     given = {"attribute": attribute, "method": method}
     return [ratings.c[name] == value for name, value in given.items() if value is not None]
-
-
-def _target(row: RowMapping) -> StoredTarget:
-    fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
-    return StoredTarget(sealed_secret=sealed_from(row), **fields)

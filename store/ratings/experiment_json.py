@@ -1,7 +1,7 @@
-"""Specifications as JSON: what a request's ``experiment`` may hold, and how it is kept.
+"""Validation and serialisation of a request's ``experiment``.
 
-`assay` declares methods as plain dataclasses; this is the one place where pydantic reads them.
-The service validates requests with `AnyMethod`; the worker rebuilds the method from its row.
+`assay` declares methods as plain dataclasses; this module validates them with pydantic. The service validates
+requests with `AnyMethod`; workers rebuild the method from the job's row.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from assay.methods import every_method, method_name
 
 if TYPE_CHECKING:
     AnyMethod = Annotated[_AnyMethod, Field(discriminator="method")]
-else:  # installed packages may offer more
+else:  # installed plug-ins can add methods
     AnyMethod = Annotated[Union[every_method()], Field(discriminator="method")]  # noqa: UP007
-"""A request's experiment, told apart by its ``method`` field."""
+"""A request's experiment, discriminated by its ``method`` field."""
 
 
 @cache
@@ -40,7 +40,7 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
     Raises
     ------
     SpecificationError
-        Naming the first field that is wrong, what was seen and what would do.
+        Names the first invalid field.
     """
     known = tuple(method_name(kind) for kind in every_method())
     name = written.get("method")
@@ -54,13 +54,13 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
 
 
 def dump_method(method: _AnyMethod) -> dict[str, Any]:
-    """Write a method down with every default filled in."""
+    """Serialise a method to JSON, including defaults."""
     written: dict[str, Any] = _adapter_of(method.method).dump_python(method, mode="json")
     return written
 
 
 def method_schema(name: str) -> dict[str, Any]:
-    """Give the JSON Schema of one method's specification."""
+    """Return the JSON Schema of a method's specification."""
     schema: dict[str, Any] = _adapter_of(name).json_schema()
     required = schema.get("required", [])
     return {**schema, "required": ["method", *(each for each in required if each != "method")]}

@@ -1,6 +1,6 @@
-"""What becomes of ratings with time: they expire, and later ones may show another letter.
+"""Notices about ratings that expire soon and about changed letters.
 
-Both are announced once: a notice names the rating's job, and there is one of a kind for each job.
+Each is sent once: a notice belongs to the rating's job, and a job has at most one notice of a kind.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from store.webhooks.outbox import announce
 EXPIRING, CHANGED = "rating.expiring", "rating.changed"
 
 BATCH = 200
-"""Notices that are written in one transaction."""
+"""Maximum number of notices written in one transaction."""
 
 MOST_LOOKED_AT = 20
-"""Earlier ratings of one address that are looked at; services that share an address are told apart by their digest."""
+"""Maximum number of earlier ratings of an address to search for the same service (by the target's digest)."""
 
 _later = ratings.alias("later")
 
@@ -43,19 +43,10 @@ class Expiring:
 
 
 def expiring(c: Connection, within_s: float, limit: int) -> list[Expiring]:
-    """Find the newest ratings that expire soon and of which that has not been announced.
+    """List ratings that expire within `within_s` seconds, have no successor and were not announced.
 
-    A rating has a successor where the same tenant rated the same address later by the same method for the
-    same attribute. Withdrawn ratings neither expire nor succeed.
-
-    Parameters
-    ----------
-    c : Connection
-        Where to read.
-    within_s : float
-        How soon, in seconds.
-    limit : int
-        Most ratings to return, those that expire first.
+    The successor of a rating is a later rating of the same tenant, address, method and attribute. Withdrawn
+    ratings are neither listed nor successors.
     """
     same = and_(*(_later.c[name] == ratings.c[name] for name in ("tenant", "target_url", "method", "attribute")))
     newer = or_(
@@ -63,11 +54,11 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Expiring]:
         and_(_later.c.created_at == ratings.c.created_at, _later.c.id > ratings.c.id),
     )
     succeeded = select(_later.c.id).where(same, newer, _later.c.withdrawn_at.is_(None)).exists()
-    told = select(outbox.c.id).where(outbox.c.job_id == ratings.c.job_id, outbox.c.kind == EXPIRING).exists()
+    announced = select(outbox.c.id).where(outbox.c.job_id == ratings.c.job_id, outbox.c.kind == EXPIRING).exists()
     query = (
         select(*(ratings.c[name] for name in Expiring.__dataclass_fields__))
         .where(ratings.c.expires_at > now_ms(), ratings.c.expires_at <= now_ms() + round(within_s * 1000))
-        .where(ratings.c.withdrawn_at.is_(None), ~succeeded, ~told)
+        .where(ratings.c.withdrawn_at.is_(None), ~succeeded, ~announced)
         .order_by(ratings.c.expires_at, ratings.c.id)
         .limit(limit)
     )
@@ -75,9 +66,9 @@ def expiring(c: Connection, within_s: float, limit: int) -> list[Expiring]:
 
 
 def announce_expiring(c: Connection, found: Sequence[Expiring]) -> None:
-    """Write the notices of ratings that expire soon. The caller is the only one who does."""
+    """Write the notices about ratings that expire soon. The caller prevents concurrent calls."""
     for one in found:
-        told = {
+        data = {
             "job_id": one.job_id,
             "rating_id": one.id,
             "target_url": one.target_url,
@@ -87,26 +78,24 @@ def announce_expiring(c: Connection, found: Sequence[Expiring]) -> None:
             "declared": one.declared,
             "expires_at": iso(one.expires_at),
         }
-        announce(c, one.job_id, (EXPIRING,), told)
+        announce(c, one.job_id, (EXPIRING,), data)
 
 
 def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Difference | None:
-    """Announce that a rating shows another letter than the one before it, if the posteriors say so.
+    """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
     Parameters
     ----------
     c : Connection
         The transaction that publishes the rating.
-    rating : StoredRating
-        The new one.
     experiment : mapping or None
-        What its job asked; only a rating of the very same experiment is its predecessor.
+        The experiment of its job; only a rating with an equal experiment is its predecessor.
 
     Returns
     -------
     Difference or None
-        What was announced. ``None`` where there is no earlier rating, where one of the two is not declared, or
-        where the letters are the same or may differ by chance.
+        The announced difference. ``None`` if there is no earlier rating, if one of the two is not declared, or
+        if the letters are equal or may differ by chance.
     """
     before = _predecessor(c, rating, experiment) if rating.declared else None
     if before is None or not before.declared:
@@ -114,7 +103,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
     found = difference(before.document, rating.document)
     if not found.changed:
         return None
-    told = {
+    data = {
         "job_id": rating.job_id,
         "rating_id": rating.id,
         "target_url": rating.target_url,
@@ -127,12 +116,12 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
         "probability": found.letter.probability,
         "also_differed": list(dict.fromkeys(one.what for one in found.inputs)),
     }
-    announce(c, rating.job_id, (CHANGED,), told)
+    announce(c, rating.job_id, (CHANGED,), data)
     return found
 
 
 def _predecessor(c: Connection, rating: StoredRating, experiment: Any) -> StoredRating | None:
-    """Find the newest earlier rating of the same service by the same experiment, with its document."""
+    """Read the newest earlier rating of the same service by an equal experiment."""
     earlier = (
         select(ratings.c.id, ratings.c.target)
         .join(jobs, jobs.c.id == ratings.c.job_id)

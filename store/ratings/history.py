@@ -1,4 +1,4 @@
-"""What a target was rated over time, each rating beside the one before it."""
+"""Rating history of a target: each rating with its predecessor."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from store.ratings.ratings import StoredRating
 
 @dataclass(frozen=True)
 class Step:
-    """A rating and the one before it that still stands, of the same method and attribute.
+    """A rating and the previous one of the same method and attribute that was not withdrawn.
 
-    `previous` is ``None`` for the first one, and for one that was withdrawn: nothing is read off it.
+    `previous` is ``None`` for the first rating and for a withdrawn one.
     """
 
     rating: StoredRating
@@ -33,25 +33,19 @@ def of_url(
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Step]:
-    """Read the ratings of an address, newest first: the tenant's own and everyone's public ones.
+    """List the tenant's and all public ratings of an address, newest first, including withdrawn ones.
 
     Parameters
     ----------
-    c : Connection
-        Where to read.
     tenant : str or None
-        Who asks; ``None`` sees what is public.
-    target_url : str
-        The target's address, exactly.
-    attribute, method : optional
-        Only those.
+        ``None`` lists only public ratings.
+    attribute, method : str, optional
+        Filters.
     before : (int, str), optional
-        ``(created_at, id)`` of the last rating of the page before.
-    limit : int
-        Most ratings to return. Withdrawn ones are among them, and marked.
+        ``(created_at, id)`` of the last rating of the previous page.
     """
-    seen = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
-    return _steps(c, [ratings.c.target_url == target_url, seen], attribute, method, before, limit)
+    visible = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
+    return _steps(c, [ratings.c.target_url == target_url, visible], attribute, method, before, limit)
 
 
 def of_target(
@@ -64,9 +58,9 @@ def of_target(
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Step]:
-    """Read the tenant's ratings of a saved target, newest first, wherever it was at the time."""
-    mine = [ratings.c.tenant == tenant, ratings.c.target_id == target_id]
-    return _steps(c, mine, attribute, method, before, limit)
+    """List the tenant's ratings of a saved target at any address, newest first; filters as for `of_url`."""
+    which = [ratings.c.tenant == tenant, ratings.c.target_id == target_id]
+    return _steps(c, which, attribute, method, before, limit)
 
 
 def _steps(
@@ -77,7 +71,7 @@ def _steps(
     before: tuple[int, str] | None,
     limit: int,
 ) -> list[Step]:
-    """Read a page in two statements: which ratings follow which, then the ratings."""
+    """Read a page in two statements: pairs of ids, then the ratings."""
     narrowed = {"attribute": attribute, "method": method}
     which = which + [ratings.c[name] == value for name, value in narrowed.items() if value is not None]
     pairs = _pairs(c, which, before, limit)
@@ -88,9 +82,9 @@ def _steps(
 def _pairs(
     c: Connection, which: list[ColumnElement[bool]], before: tuple[int, str] | None, limit: int
 ) -> list[Row[tuple[str, str | None]]]:
-    """Select ids, newest first, each with that of the standing rating before it.
+    """Select ids, newest first, each with the id of its predecessor.
 
-    Withdrawn ratings form series of their own in the window, and are then given no predecessor.
+    Withdrawn ratings are partitions of their own in the window function, and get no predecessor.
     """
     withdrawn = ratings.c.withdrawn_at.is_not(None)
     series = (ratings.c.method, ratings.c.attribute, withdrawn)
@@ -100,8 +94,8 @@ def _pairs(
         .where(*which)
         .subquery()
     )
-    standing = all_of_it.c.withdrawn_at.is_(None)
-    query = select(all_of_it.c.id, case((standing, all_of_it.c.earlier_id)).label("previous_id"))
+    valid = all_of_it.c.withdrawn_at.is_(None)
+    query = select(all_of_it.c.id, case((valid, all_of_it.c.earlier_id)).label("previous_id"))
     return list(c.execute(page_of(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)))
 
 

@@ -1,9 +1,8 @@
-"""The transparency log: what was published and what was withdrawn, in order, for ever.
+"""Transparency log of published and withdrawn ratings: an append-only Merkle tree (RFC 9162, section 2.1).
 
-An append-only Merkle tree (RFC 9162, section 2.1). An entry is written in the transaction that makes its
-rating public or withdraws it, so that neither happens without the other; nothing here changes or deletes
-a row. The hashes of complete subtrees are kept beside the entries, so that an append, the head and every
-proof read a number of rows that grows with the logarithm of the log.
+An entry is written in the transaction that publishes or withdraws its rating. Rows are never changed or
+deleted. The hashes of complete subtrees are stored too, so that an append, the head and every proof read a
+number of rows that grows with the logarithm of the log.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from store.core.clock import iso, read_clock
 from store.core.errors import BeyondTheLog
 
 LOG_LOCK = 0x6C6F67
-"""Postgres advisory lock of whoever appends, so that positions have no gaps. SQLite's write lock serves there."""
+"""Postgres advisory lock for appending, so that positions have no gaps; on SQLite the write lock suffices."""
 
 Event = Literal["published", "withdrawn"]
 
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One line of the log.
+    """An entry of the log.
 
     Attributes
     ----------
@@ -39,7 +38,7 @@ class LogEntry:
     event : str
         ``published`` or ``withdrawn``.
     entry : dict
-        What is logged; its canonical JSON is the leaf's content.
+        The logged facts; their canonical JSON is the leaf's content.
     leaf : bytes
         Hash of the leaf, 32 bytes.
     logged_at : int
@@ -56,7 +55,7 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class TreeHead:
-    """The log at one moment: how many entries it has, and the hash over them all (32 bytes)."""
+    """Head of the log: its number of entries and the root hash (32 bytes)."""
 
     size: int
     root: bytes
@@ -64,7 +63,7 @@ class TreeHead:
 
 @dataclass(frozen=True)
 class Inclusion:
-    """The hashes that prove an entry to be in the tree of `head`, from the leaf up."""
+    """Inclusion proof: hashes from the leaf up that show that an entry is in the tree of `head`."""
 
     position: int
     leaf: bytes
@@ -74,7 +73,7 @@ class Inclusion:
 
 @dataclass(frozen=True)
 class Consistency:
-    """The hashes that prove the tree of `first` to be the beginning of the tree of `second`."""
+    """Consistency proof: hashes that show that the tree of `second` extends the tree of `first`."""
 
     first: TreeHead
     second: TreeHead
@@ -82,27 +81,25 @@ class Consistency:
 
 
 def append(c: Connection, rating_id: str, event: Event, facts: dict[str, Any]) -> LogEntry:
-    """Add an entry at the end.
+    """Append an entry, and lock the log until the transaction ends.
 
     Parameters
     ----------
     c : Connection
-        The transaction that publishes or withdraws. It holds the log until it ends.
-    rating_id : str
-        Which rating.
+        The transaction that publishes or withdraws the rating.
     event : str
         ``published`` or ``withdrawn``.
     facts : dict
-        What is logged of it besides, JSON-able and free of anything private.
+        Public facts about the rating, as JSON.
     """
-    _hold(c)
+    _lock(c)
     now, position = read_clock(c), size(c)
     entry = {"rating": rating_id, "event": event, "logged_at": iso(now), **facts}
     leaf = leaf_hash(canonical_json(entry))
-    made = LogEntry(position, rating_id, event, entry, leaf, now)
-    c.execute(insert(log_entries).values(vars(made)))
-    _grow(c, position, leaf)
-    return made
+    new = LogEntry(position, rating_id, event, entry, leaf, now)
+    c.execute(insert(log_entries).values(vars(new)))
+    _add_nodes(c, position, leaf)
+    return new
 
 
 def size(c: Connection) -> int:
@@ -112,19 +109,19 @@ def size(c: Connection) -> int:
 
 
 def head(c: Connection, of_size: int | None = None) -> TreeHead:
-    """Compute the head of the log, or of the log as it was with `of_size` entries.
+    """Compute the head of the log, or of its first `of_size` entries.
 
     Raises
     ------
     BeyondTheLog
-        If it never had as many.
+        If the log has fewer entries.
     """
-    wanted = _reached(c, of_size, "size")
+    wanted = _checked_size(c, of_size, "size")
     return TreeHead(wanted, _spans(c, [(0, wanted)])[0])
 
 
 def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = None) -> list[LogEntry]:
-    """Read entries from a position on, at most `limit`, or only those of one rating."""
+    """List entries from position `start`, optionally of one rating."""
     query = select(log_entries).where(log_entries.c.position >= start)
     if rating_id is not None:
         query = query.where(log_entries.c.rating_id == rating_id)
@@ -133,14 +130,14 @@ def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = No
 
 
 def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclusion:
-    """Prove that an entry is in the log, or was when it had `of_size` entries.
+    """Prove that an entry is among the first `of_size` entries (default: in the whole log).
 
     Raises
     ------
     BeyondTheLog
-        If the log was never as long, or had no such entry then.
+        If the log has fewer entries, or the entry is not among them.
     """
-    wanted = _reached(c, of_size, "size")
+    wanted = _checked_size(c, of_size, "size")
     if position >= wanted:
         raise BeyondTheLog("position", position, wanted - 1)
     spans = inclusion_spans(position, wanted)
@@ -149,14 +146,14 @@ def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclu
 
 
 def consistency(c: Connection, first: int, second: int | None = None) -> Consistency:
-    """Prove that the log of `first` entries is the beginning of that of `second` entries, or of the whole.
+    """Prove that the log of `second` entries (default: the whole log) extends that of `first` entries.
 
     Raises
     ------
     BeyondTheLog
-        If the log was never as long, or `first` is more than `second`.
+        If the log has fewer than `second` entries, or `first` is greater than `second`.
     """
-    wanted = _reached(c, second, "second")
+    wanted = _checked_size(c, second, "second")
     if first > wanted:
         raise BeyondTheLog("first", first, wanted)
     spans = consistency_spans(first, wanted)
@@ -164,32 +161,32 @@ def consistency(c: Connection, first: int, second: int | None = None) -> Consist
     return Consistency(TreeHead(first, older), TreeHead(wanted, newer), tuple(path))
 
 
-def _hold(c: Connection) -> None:
+def _lock(c: Connection) -> None:
     if c.dialect.name == "postgresql":
         c.execute(select(func.pg_advisory_xact_lock(LOG_LOCK)))
 
 
-def _reached(c: Connection, asked: int | None, name: str) -> int:
+def _checked_size(c: Connection, asked: int | None, name: str) -> int:
     most = size(c)
     if asked is not None and asked > most:
         raise BeyondTheLog(name, asked, most)
     return most if asked is None else asked
 
 
-def _grow(c: Connection, position: int, leaf: bytes) -> None:
-    """Write the new leaf and every subtree that it completes."""
-    levels = (~position & (position + 1)).bit_length() - 1  # trailing ones: subtrees that were waiting for this leaf
+def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
+    """Insert the new leaf and the hashes of every subtree that it completes."""
+    levels = (~position & (position + 1)).bit_length() - 1  # trailing ones: number of subtrees that it completes
     lefts = [(level, (position >> level) - 1) for level in range(levels)]
-    known, made = _nodes(c, lefts), leaf
-    grown = [{"level": 0, "place": position, "hash": leaf}]
+    known, node = _nodes(c, lefts), leaf
+    rows = [{"level": 0, "place": position, "hash": leaf}]
     for level, left in enumerate(lefts):
-        made = node_hash(known[left], made)
-        grown.append({"level": level + 1, "place": position >> (level + 1), "hash": made})
-    c.execute(insert(log_nodes), grown)
+        node = node_hash(known[left], node)
+        rows.append({"level": level + 1, "place": position >> (level + 1), "hash": node})
+    c.execute(insert(log_nodes), rows)
 
 
 def _spans(c: Connection, spans: Sequence[Span]) -> list[bytes]:
-    """Compute the hashes of several spans from nodes that are read in one statement."""
+    """Compute the hashes of several spans; their nodes are read in one statement."""
     known = _nodes(c, {place for span in spans for place in nodes_of(span)})
     return [span_head(span, lambda level, place: known[level, place]) for span in spans]
 

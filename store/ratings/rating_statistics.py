@@ -1,4 +1,4 @@
-"""The public ratings as a whole: how many have which letter, and all of them one after another."""
+"""Statistics and listing of all public ratings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
 
 INCONCLUSIVE = "inconclusive"
-"""Stands for a letter that was not declared, and for none at all."""
+"""Category of ratings without a declared letter."""
 
 
 @dataclass(frozen=True)
 class LetterCount:
-    """How many targets of a kind have a letter, by one method for one attribute."""
+    """Number of targets of a kind with a letter, by method and attribute."""
 
     kind: str
     attribute: str
@@ -28,8 +28,8 @@ class LetterCount:
     count: int
 
 
-class _described(FunctionElement[str]):  # noqa: N801 - it reads as the SQL function it is
-    """A part of a target's descriptor, which is stored as JSON text."""
+class _described(FunctionElement[str]):  # noqa: N801 - named like an SQL function
+    """SQL expression: a field of a rating's target, which is stored as JSON text."""
 
     type = String()
     name = "described"
@@ -54,19 +54,12 @@ def _postgresql(element: _described, compiler: Any, **options: Any) -> str:
 def distribution(
     c: Connection, *, kind: str | None = None, attribute: str | None = None, method: str | None = None
 ) -> list[LetterCount]:
-    """Count the letters of the public ratings that stand: of each target the newest by each method and attribute.
-
-    Parameters
-    ----------
-    c : Connection
-        Where to read.
-    kind, attribute, method : str, optional
-        Only those.
+    """Count letters over the newest valid public rating of each target, method and attribute.
 
     Returns
     -------
     list of LetterCount
-        Sorted by kind, attribute, method and letter; what does not occur is left out.
+        Sorted by kind, attribute, method and letter, without zeros.
     """
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     same = (_described("digest"), ratings.c.method, ratings.c.attribute)
@@ -80,19 +73,19 @@ def distribution(
         .where(*(column == value for column, value in wanted.items() if value is not None))
         .subquery()
     )
-    told = (latest.c.kind, latest.c.attribute, latest.c.method, latest.c.letter)
-    query = select(*told, func.count()).where(latest.c.rank == 1).group_by(*told).order_by(*told)
+    group = (latest.c.kind, latest.c.attribute, latest.c.method, latest.c.letter)
+    query = select(*group, func.count()).where(latest.c.rank == 1).group_by(*group).order_by(*group)
     return [LetterCount(*row) for row in c.execute(query)]
 
 
 def methodologies(c: Connection) -> list[str]:
-    """List the versions of the methodology that public ratings were made under."""
+    """List the methodology versions of public ratings."""
     query = select(ratings.c.methodology_version).where(_public()).distinct()
     return sorted(c.execute(query).scalars())
 
 
 def page(c: Connection, after: tuple[int, str] | None, limit: int) -> list[StoredRating]:
-    """Read public ratings that were not withdrawn, oldest first, after ``(created_at, id)`` of the page before."""
+    """List public ratings that were not withdrawn, oldest first, after the row ``after = (created_at, id)``."""
     query = select(ratings).where(_public())
     if after is not None:
         query = query.where(_younger_than(after))
@@ -105,6 +98,6 @@ def _public() -> ColumnElement[bool]:
 
 
 def _younger_than(after: tuple[int, str]) -> ColumnElement[bool]:
-    when, last = after
-    newer = or_(ratings.c.created_at > when, ratings.c.id > last)
-    return and_(ratings.c.created_at >= when, newer)
+    time, last_id = after
+    newer = or_(ratings.c.created_at > time, ratings.c.id > last_id)
+    return and_(ratings.c.created_at >= time, newer)

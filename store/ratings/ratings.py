@@ -1,6 +1,6 @@
-"""Ratings: written once, by the transaction that ends their job, and never changed.
+"""Ratings: stored by the transaction that ends their job; their documents never change.
 
-Who may see one, and whether it still stands, does change: see `store.ratings.registry`.
+`store.ratings.registry` changes their visibility and withdraws them.
 """
 
 from __future__ import annotations
@@ -17,33 +17,27 @@ from store.core.keyset import page_of
 from store.core.schema import ratings
 
 State = Literal["standing", "withdrawn", "all"]
-"""Which ratings a list shows: those that were not withdrawn (expired or not), those that were, or both."""
+"""Filter of lists: ratings that were not withdrawn (including expired ones), withdrawn ratings, or all."""
 
 
 @dataclass(frozen=True)
 class NewRating:
-    """A rating to be published.
+    """Fields of a new rating.
 
     Attributes
     ----------
-    tenant : str
-        Whose it is.
     target_id : str or None
-        The kept target, if it is one.
+        The saved target, if the request named one.
     target : dict
-        name, kind, protocol, url, digest.
-    method, attribute : str
-        What was looked for, and how.
+        name, kind, protocol, url and digest.
     letter : str or None
-        ``None`` where nothing could be measured.
+        ``None`` if nothing could be measured.
     declared : bool
-        Whether the evidence was enough for the letter.
+        Whether the evidence suffices for the letter.
     visibility : str
         ``private``, ``unlisted`` or ``public``.
     document : dict
-        The whole rating, without ``id``, ``rated_at`` and ``expires_at``.
-    methodology_version, request_digest : str
-        The rules it was made under; the request it answers.
+        The complete rating, without ``id``, ``rated_at`` and ``expires_at``.
     valid_for_s : int
         Seconds until it expires.
     """
@@ -64,7 +58,7 @@ class NewRating:
 
 @dataclass(frozen=True)
 class StoredRating:
-    """A rating's row; times are milliseconds since 1970. `document` is as it was sealed, `shown` as it stands."""
+    """A rating's row. Times are milliseconds since 1970. `document` is the sealed version, `shown` the current one."""
 
     id: str
     tenant: str
@@ -87,7 +81,7 @@ class StoredRating:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The document with the visibility it has now and, if it was withdrawn, when and why."""
+        """The document with its current visibility and its withdrawal, if any."""
         withdrawn = None
         if self.withdrawn_at is not None:
             withdrawn = {"at": iso(self.withdrawn_at), "reason": self.withdrawn_why}
@@ -95,7 +89,7 @@ class StoredRating:
 
 
 def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
-    """Publish a rating; `store.jobs.runs.finish` does it in the transaction that ends the job."""
+    """Store a rating; `store.jobs.runs.finish` calls this in the transaction that ends the job."""
     now = read_clock(c)
     rating_id, expires_at = new_id("rat"), now + new.valid_for_s * 1000
     dates = {"id": rating_id, "rated_at": iso(now), "expires_at": iso(expires_at)}
@@ -122,15 +116,15 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
 
 
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
-    """Read a rating of the tenant, or anyone's that is public or unlisted."""
-    seen = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
-    row = c.execute(select(ratings).where(ratings.c.id == rating_id, seen)).mappings().one_or_none()
+    """Read a rating of the tenant, or a public or unlisted one."""
+    visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
+    row = c.execute(select(ratings).where(ratings.c.id == rating_id, visible)).mappings().one_or_none()
     return None if row is None else _rating(row)
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """The face of a rating: what a list of jobs shows of it."""
+    """Letter of a rating, for lists of jobs."""
 
     id: str
     letter: str | None
@@ -158,22 +152,9 @@ def page(
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[StoredRating]:
-    """Read the tenant's ratings and everyone's public ones, newest first.
+    """List the tenant's ratings and all public ones, newest first; ``tenant=None`` lists only public ones.
 
-    Parameters
-    ----------
-    c : Connection
-        Where to read.
-    tenant : str or None
-        Who asks; ``None`` sees what is public.
-    target_url, attribute, method, letter, declared : optional
-        Only those.
-    state : str
-        ``standing``, ``withdrawn`` or ``all``.
-    before : (int, str), optional
-        ``(created_at, id)`` of the last rating of the page before.
-    limit : int
-        Most ratings to return.
+    The other arguments are filters. The page starts after the row ``before = (created_at, id)``.
     """
     query = select(ratings).where(_listed(tenant), *_in_state(state))
     query = query.where(
@@ -186,9 +167,9 @@ def page(
 def latest(
     c: Connection, tenant: str | None, target_url: str, *, attribute: str | None = None, method: str | None = None
 ) -> list[StoredRating]:
-    """Read the newest rating of a target for each method and attribute, expired or not.
+    """List the newest rating of a target for each method and attribute, newest first.
 
-    The tenant's own and everyone's public ones are considered, newest first; withdrawn ones never.
+    The tenant's own and all public ratings count, including expired ones, but not withdrawn ones.
     """
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     rank = func.row_number().over(partition_by=(ratings.c.method, ratings.c.attribute), order_by=newest_first)
@@ -203,10 +184,7 @@ def latest(
 
 
 def fresh(c: Connection, tenant: str, request_digest: str, max_age_s: int) -> StoredRating | None:
-    """Find the tenant's newest unexpired rating for the same request, not older than `max_age_s` seconds.
-
-    A withdrawn rating answers nothing.
-    """
+    """Find the tenant's newest valid rating of an equal request that is at most `max_age_s` seconds old."""
     if max_age_s <= 0:
         return None
     query = (

@@ -1,9 +1,9 @@
-"""Who may see a rating, and whether it still stands.
+"""Visibility and withdrawal of ratings.
 
-A rating goes from private to unlisted to public. While it is unlisted it may go back: it was never listed.
-Once it is public others have relied on it, so it can only be withdrawn, with a reason that stays beside it.
-What the public could see, and can no longer rely on, is written to the log (`store.ratings.log`). The rating's
-own tenant is told when others can read it for the first time, and when it is withdrawn (`store.webhooks.outbox`).
+A private or unlisted rating can get any visibility. A public rating stays public, because others rely on it; it
+can only be withdrawn, with a reason that stays visible. Publications and withdrawals of public ratings are logged
+(`store.ratings.log`). The rating's tenant is notified when others can read it for the first time, and when it
+is withdrawn (`store.webhooks.outbox`).
 """
 
 from __future__ import annotations
@@ -23,34 +23,25 @@ from store.webhooks.outbox import announce_once
 PUBLISHED, WITHDRAWN = "rating.published", "rating.withdrawn"
 
 TARGET = ("name", "kind", "protocol", "url", "digest")
-"""Parts of a target that are logged; its settings are in the rating itself."""
+"""Fields of a target that are logged; its settings are only in the rating."""
 
 
 def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) -> StoredRating | None:
-    """Publish a rating, or say otherwise who may see it.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    rating_id, tenant : str
-        Which rating; only its own tenant may.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
+    """Set a rating's visibility: ``private``, ``unlisted`` or ``public``.
 
     Returns
     -------
     StoredRating or None
-        As it is now; ``None`` where the tenant has no such rating.
+        The changed rating; ``None`` if the tenant has no such rating.
 
     Raises
     ------
     PublishedForGood
-        If it is public and would be hidden.
+        If a public rating would become private or unlisted.
     AlreadyWithdrawn
-        If it was withdrawn, and is not as visible as asked for.
+        If it was withdrawn and the visibility would change.
     """
-    rating = _hold(c, rating_id, tenant)
+    rating = _locked(c, rating_id, tenant)
     if rating is None or rating.visibility == visibility:
         return rating
     if rating.withdrawn_at is not None:
@@ -63,42 +54,42 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
 
 
 def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredRating | None:
-    """Say that a rating no longer stands, and why. It stays readable, and its evidence too.
+    """Withdraw a rating with a reason. The rating and its evidence stay readable.
 
     Returns
     -------
     StoredRating or None
-        As it is now; ``None`` where the tenant has no such rating.
+        The changed rating; ``None`` if the tenant has no such rating.
 
     Raises
     ------
     AlreadyWithdrawn
         If it was withdrawn before.
     """
-    rating = _hold(c, rating_id, tenant)
+    rating = _locked(c, rating_id, tenant)
     if rating is None:
         return None
     if rating.withdrawn_at is not None:
         raise AlreadyWithdrawn(rating.id)
     withdrawn = _change(c, rating.id, withdrawn_at=read_clock(c), withdrawn_why=reason)
-    if withdrawn.visibility == "public":  # what was never public must not come to light by its end
+    if withdrawn.visibility == "public":  # the withdrawal of a private rating must not make it public
         log.append(c, withdrawn.id, "withdrawn", _facts(withdrawn) | {"reason": reason})
-    announce_once(c, withdrawn.job_id, WITHDRAWN, _told(withdrawn) | {"reason": reason})
+    announce_once(c, withdrawn.job_id, WITHDRAWN, _notice(withdrawn) | {"reason": reason})
     return withdrawn
 
 
 def note_published(c: Connection, rating: StoredRating) -> None:
-    """Log a rating that became public and announce one that others can read, in the transaction that made it so.
+    """Log a rating that became public, and announce one that others can read.
 
-    A private rating is left alone; one that was announced before is not announced again.
+    Call it in the transaction that changes the visibility. A rating is announced at most once.
     """
     if rating.visibility == "public":
         log.append(c, rating.id, "published", _facts(rating))
     if rating.visibility != "private":
-        announce_once(c, rating.job_id, PUBLISHED, _told(rating))
+        announce_once(c, rating.job_id, PUBLISHED, _notice(rating))
 
 
-def _told(rating: StoredRating) -> dict[str, Any]:
+def _notice(rating: StoredRating) -> dict[str, Any]:
     return {
         "job_id": rating.job_id,
         "target_url": rating.target_url,
@@ -123,10 +114,10 @@ def _facts(rating: StoredRating) -> dict[str, Any]:
     }
 
 
-def _hold(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
-    """Read a tenant's rating and let nobody else change it until the transaction ends."""
-    mine = select(ratings).where(ratings.c.id == rating_id, ratings.c.tenant == tenant).with_for_update()
-    row = c.execute(mine).mappings().one_or_none()
+def _locked(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
+    """Read a tenant's rating and lock it until the transaction ends."""
+    query = select(ratings).where(ratings.c.id == rating_id, ratings.c.tenant == tenant).with_for_update()
+    row = c.execute(query).mappings().one_or_none()
     return None if row is None else StoredRating(**row)
 
 

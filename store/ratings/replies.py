@@ -1,7 +1,7 @@
-"""The right of reply: what the owner of a rated service says, shown beside the rating and never altering it.
+"""Right of reply: public replies of the owners of rated services. A reply never alters the rating.
 
-A rating has one reply. It is written by a tenant that has shown, within the last days, that it runs the
-host the rating was made at (`store.targets.domains`); where two have, by the one whose proof is the newer.
+A rating has at most one reply. Its author is a tenant with a valid proof that it owns the rated host
+(`store.targets.domains`); if two tenants have one, the newer proof decides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from store.targets.domains import Domain, host_of
 
 @dataclass(frozen=True)
 class OwnersReply:
-    """A reply. `created_at` is when it was last written, in milliseconds since 1970."""
+    """A reply; `created_at` is the time of its last change, in milliseconds since 1970."""
 
     rating_id: str
     tenant: str
@@ -33,34 +33,23 @@ class OwnersReply:
 
 
 def put(c: Connection, rating: StoredRating, tenant: str, text: str, link: str | None) -> tuple[OwnersReply, bool]:
-    """Write the reply to a rating, in place of the one there was.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    rating : StoredRating
-        One that the tenant may see; whose it is does not matter.
-    tenant : str
-        Who replies.
-    text, link : str
-        What is said, plain, and where more is said.
+    """Add or replace the reply to a rating that the replying tenant may see.
 
     Returns
     -------
     (OwnersReply, bool)
-        The reply, and whether there was none before.
+        The reply, and whether it is the first one.
 
     Raises
     ------
     NotTheOwner
-        If the tenant has not shown that it runs the rated host, or another has since.
+        If the tenant has no valid proof that it owns the rated host, or the earlier author has a newer one.
     """
-    mine = _proof(c, rating, tenant)
+    proof = _proof(c, rating, tenant)
     before = find(c, rating.id)
     if before is not None and before.tenant != tenant:
-        _check_newer(c, mine, before)
-    reply = OwnersReply(rating.id, tenant, mine.host, text, link, read_clock(c))
+        _check_newer(c, proof, before)
+    reply = OwnersReply(rating.id, tenant, proof.host, text, link, read_clock(c))
     new = sqlite.insert(replies) if c.dialect.name == "sqlite" else postgresql.insert(replies)
     changed = {name: new.excluded[name] for name in ("tenant", "host", "text", "link", "created_at")}
     c.execute(new.values(vars(reply)).on_conflict_do_update(index_elements=[replies.c.rating_id], set_=changed))
@@ -82,26 +71,28 @@ def of_ratings(c: Connection, rating_ids: Collection[str]) -> dict[str, OwnersRe
 
 
 def remove(c: Connection, rating_id: str, tenant: str) -> bool:
-    """Take a tenant's own reply back, also where its proof has ended. False where it has none."""
-    gone = delete(replies).where(replies.c.rating_id == rating_id, replies.c.tenant == tenant)
-    return c.execute(gone).rowcount > 0
+    """Delete a tenant's own reply, even if its proof has expired; return false if it has none."""
+    deleted = delete(replies).where(replies.c.rating_id == rating_id, replies.c.tenant == tenant)
+    return c.execute(deleted).rowcount > 0
 
 
 def _proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
     host = host_of(rating.target_url or "")
     if host is None:
-        raise NotTheOwner(None, "the rated target has no address of its own, so nobody can show that it is theirs")
-    mine = domains.proof(c, tenant, host)
-    if mine is None:
-        raise NotTheOwner(host, f"you have not shown within the last {domains.PROOF_DAYS} days that {host} is yours")
-    return mine
+        raise NotTheOwner(None, "the rated target has no address of its own, so nobody can prove to own it")
+    proof = domains.proof(c, tenant, host)
+    if proof is None:
+        raise NotTheOwner(
+            host, f"no proof of the last {domains.PROOF_DAYS} days shows that {host} is yours; verify it again"
+        )
+    return proof
 
 
-def _check_newer(c: Connection, mine: Domain, before: OwnersReply) -> None:
-    """Refuse to overwrite somebody whose proof is the newer one."""
-    theirs = domains.proof(c, before.tenant, mine.host)
-    if theirs is not None and (theirs.verified_at or 0) >= (mine.verified_at or 0):
-        raise NotTheOwner(mine.host, f"somebody else has shown after you that {mine.host} is theirs, and has replied")
+def _check_newer(c: Connection, proof: Domain, before: OwnersReply) -> None:
+    """Raise `NotTheOwner` if the author of the earlier reply has a newer proof."""
+    other = domains.proof(c, before.tenant, proof.host)
+    if other is not None and (other.verified_at or 0) >= (proof.verified_at or 0):
+        raise NotTheOwner(proof.host, f"another tenant has replied, with a newer proof that {proof.host} is theirs")
 
 
 def _reply(row: RowMapping) -> OwnersReply:

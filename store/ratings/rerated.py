@@ -1,4 +1,4 @@
-"""What other versions of the methodology say of ratings: one row for each rating and version, kept beside it."""
+"""Re-ratings: results of other methodology versions on the evidence of existing ratings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS_A_READ = 500
 
 @dataclass(frozen=True)
 class Rerated:
-    """A rating's letter under another version. `document` is whole; `created_at` is in ms since 1970."""
+    """A rating under another methodology version, with its full document; `created_at` is in ms since 1970."""
 
     rating_id: str
     methodology_version: str
@@ -35,39 +35,30 @@ class Rerated:
 
 
 def recompute(rating: StoredRating, record: Iterable[Observation], methodology: Methodology) -> dict[str, Any]:
-    """Rate the kept evidence of a rating under a version, without a call. It computes for seconds.
-
-    Parameters
-    ----------
-    rating : StoredRating
-        The rating.
-    record : iterable of Observation
-        Its `evidence`.
-    methodology : Methodology
-        The version.
+    """Compute a rating from recorded evidence under another methodology version. Takes seconds of CPU time.
 
     Raises
     ------
     SpecificationError
-        If the version does not know the method.
+        If the version does not support the method.
     RecordError
-        If the evidence is incomplete, or not what the rating sealed.
+        If the evidence is incomplete or differs from the sealed evidence.
     """
     method = parse_method(rating.document["experiment"])
     return rerate(rating.document, method, record, methodology)
 
 
 def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
-    """Read every observation of a job, some rows at a time."""
+    """Iterate over all observations of a job, reading `ROWS_A_READ` rows at a time."""
     after = 0
     while rows := observations.page(c, job_id, after, ROWS_A_READ):
-        yield from (kept.observation for kept in rows)
+        yield from (row.observation for row in rows)
         after = rows[-1].seq
 
 
 def keep(c: Connection, rating_id: str, document: dict[str, Any]) -> Rerated:
-    """Keep what a version says of a rating; what it said before is replaced, for the evidence is the same."""
-    made = Rerated(
+    """Store a re-rating; replace an earlier one of the same version."""
+    new_row = Rerated(
         rating_id=rating_id,
         methodology_version=document["methodology"]["version"],
         letter=document["letter"],
@@ -76,29 +67,29 @@ def keep(c: Connection, rating_id: str, document: dict[str, Any]) -> Rerated:
         created_at=read_clock(c),
     )
     new = sqlite.insert(rerated) if c.dialect.name == "sqlite" else postgresql.insert(rerated)
-    replacing = new.values(vars(made)).on_conflict_do_update(
+    replacing = new.values(vars(new_row)).on_conflict_do_update(
         index_elements=[rerated.c.rating_id, rerated.c.methodology_version],
         set_={name: new.excluded[name] for name in ("letter", "declared", "document", "created_at")},
     )
     c.execute(replacing)
-    return made
+    return new_row
 
 
 def any_rating(c: Connection, rating_id: str) -> StoredRating | None:
-    """Read a rating, whoever's it is: for the operator's command line only."""
+    """Read a rating of any tenant, for the operator's command line only."""
     tenant = c.execute(select(ratings.c.tenant).where(ratings.c.id == rating_id)).scalar_one_or_none()
     return None if tenant is None else find(c, rating_id, tenant)
 
 
 def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
-    """Read what other versions say of a rating, in the order in which they were computed."""
+    """List the re-ratings of a rating, oldest first."""
     query = select(rerated).where(rerated.c.rating_id == rating_id)
     query = query.order_by(rerated.c.created_at, rerated.c.methodology_version)
     return [Rerated(**row) for row in c.execute(query).mappings()]
 
 
 def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:
-    """Read what a version says of several ratings in one query; those it says nothing of are left out."""
+    """Read the letters of several ratings under a version in one query; ratings without one are left out."""
     if not rating_ids:
         return {}
     query = select(rerated.c.rating_id, rerated.c.letter).where(
@@ -108,20 +99,9 @@ def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[st
 
 
 def lacking(c: Connection, version: str, methods: Collection[str], *, after: str = "", limit: int) -> list[str]:
-    """List ratings, everyone's, that were not made under a version nor rated by it since.
+    """List ids of all tenants' ratings that have neither been rated nor re-rated under a version.
 
-    Parameters
-    ----------
-    c : Connection
-        Where to read.
-    version : str
-        The version.
-    methods : collection of str
-        Those it knows; ratings by others are left out.
-    after : str
-        The last id of the page before; ids sort by age.
-    limit : int
-        Most ids to return.
+    Only ratings by `methods` are listed. `after` is the last id of the previous page; ids sort by age.
     """
     known = and_(rerated.c.rating_id == ratings.c.id, rerated.c.methodology_version == version)
     query = (

@@ -1,8 +1,8 @@
-"""API keys: shown once, kept as a digest, recognised before the database is asked.
+"""API keys: shown once and stored as a digest.
 
-A key reads ``assay_<short>_<secret><crc>``: eight characters it is found and shown by, 256 random
-bits in 43 characters (base64url), and a CRC-32 in eight hexadecimal digits, so that a mistyped key
-is refused without a query and scanners can tell a leaked key from other text.
+The format is ``assay_<short>_<secret><crc>``: eight characters that identify the key, 256 random bits in 43
+characters (base64url), and a CRC-32 in eight hexadecimal digits. With the checksum, a mistyped key is rejected
+without a query, and secret scanners recognise a leaked key.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from store.core.keyset import page_of
 from store.core.schema import api_keys
 
 SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin")
-"""What a key can allow."""
+"""Scopes that a key can have."""
 
 FORM = re.compile(r"(assay_([0-9a-z]{8})_[0-9A-Za-z_-]{43})([0-9a-f]{8})")
 SHORT_CHARACTERS = 8
 SECRET_BYTES = 32
 USE_NOTED_MS = 60_000
-"""How old a noted use must be before the next one is worth a write."""
+"""Minimum time between two writes of `last_used_at`, in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,12 @@ class ApiKey:
 
     Attributes
     ----------
-    id, tenant, name : str
-        Its row, whose it is, and what its owner calls it.
     short : str
-        The eight characters it is shown by.
+        Eight characters that identify it in lists.
     scopes : tuple of str
-        Of `SCOPES`.
-    created_at, expires_at, revoked_at, last_used_at : int or None
-        `last_used_at` is exact to a minute.
+        A subset of `SCOPES`.
+    last_used_at : int or None
+        Exact to a minute.
     """
 
     id: str
@@ -62,23 +60,12 @@ class ApiKey:
 def create(
     c: Connection, tenant: str, scopes: Sequence[str], name: str, expires_at: int | None = None
 ) -> tuple[ApiKey, str]:
-    """Make a key.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    tenant, name : str
-        Whose it is, and what its owner calls it.
-    scopes : sequence of str
-        What it may do.
-    expires_at : int, optional
-        Milliseconds since 1970.
+    """Create a key; `expires_at` is in milliseconds since 1970.
 
     Returns
     -------
     ApiKey, str
-        The key, and its plain text, which exists nowhere else.
+        The key and its plain text, which is not stored.
     """
     short = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
     begin = f"assay_{short}_{token_urlsafe(SECRET_BYTES)}"
@@ -98,9 +85,9 @@ def create(
 
 
 def verify(c: Connection, plain: str) -> ApiKey | None:
-    """Recognise a key that is presented; ``None`` if it is garbled, unknown, revoked or expired.
+    """Verify a key; return ``None`` if it is malformed, unknown, revoked or expired.
 
-    Its use is noted at most once a minute, also on a connection from `read`.
+    Its use is recorded at most once a minute, also on a connection from `read`.
     """
     match = FORM.fullmatch(plain)
     if match is None or not hmac.compare_digest(_crc(match[1]), match[3]):
@@ -117,7 +104,7 @@ def verify(c: Connection, plain: str) -> ApiKey | None:
 
 
 def revoke(c: Connection, key_id: str, tenant: str) -> bool:
-    """End a tenant's key now; false where the tenant has no such key in force."""
+    """Revoke a tenant's key; return false if there is no such key or it is revoked already."""
     ended = update(api_keys).where(
         api_keys.c.id == key_id, api_keys.c.tenant == tenant, api_keys.c.revoked_at.is_(None)
     )
@@ -125,7 +112,7 @@ def revoke(c: Connection, key_id: str, tenant: str) -> bool:
 
 
 def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int = 100) -> list[ApiKey]:
-    """Read a tenant's keys (``None``: everyone's), newest first, the revoked ones too."""
+    """List a tenant's keys, including revoked ones, newest first; ``None`` lists all tenants'."""
     query = select(api_keys)
     if tenant is not None:
         query = query.where(api_keys.c.tenant == tenant)
@@ -138,7 +125,7 @@ def _crc(begin: str) -> str:
 
 
 def _digest(plain: str) -> bytes:
-    # 256 random bits need no slow hash: there is nothing to guess
+    # 256 random bits cannot be guessed, so a slow hash is not needed
     return hashlib.sha256(plain.encode("ascii")).digest()
 
 

@@ -1,4 +1,4 @@
-"""Moves stored secrets to the present key, a few rows at a time, while everything runs."""
+"""Key rotation: re-encrypt stored secrets with the current key, in batches, without downtime."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ BATCH = 200
 
 @dataclass(frozen=True)
 class Holder:
-    """A table that holds secrets, the rows that may still need theirs, and what the columns' names begin with."""
+    """Columns with secrets: the table, the condition that a secret is needed, and the prefix of the columns."""
 
     table: Table
     needed: ColumnElement[bool]
     prefix: str = "secret"
 
     def column(self, name: str) -> ColumnElement[Any]:
-        """Give the column ``ciphertext``, ``nonce`` or ``key_id``."""
+        """Return the column ``ciphertext``, ``nonce`` or ``key_id``."""
         return self.table.c[f"{self.prefix}_{name}"]
 
 
@@ -44,7 +44,7 @@ HOLDERS: tuple[Holder, ...] = (
 
 @dataclass(frozen=True)
 class Rotated:
-    """What one batch did: secrets resealed, and rows whose secret no key opens."""
+    """Result of a batch: number of re-encrypted secrets, and ids of rows that no configured key decrypts."""
 
     resealed: int
     lost: tuple[str, ...]
@@ -52,7 +52,7 @@ class Rotated:
 
 
 def count_old(c: Connection, vault: Vault) -> int:
-    """Count the secrets that are needed and not sealed with the present key."""
+    """Count needed secrets that are not encrypted with the current key."""
     counts = [
         select(func.count()).select_from(holder.table).where(_old(holder, vault)).scalar_subquery()
         for holder in HOLDERS
@@ -61,23 +61,9 @@ def count_old(c: Connection, vault: Vault) -> int:
 
 
 def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -> Rotated:
-    """Reseal the next `BATCH` secrets of a table with the present key.
+    """Re-encrypt the next `BATCH` secrets of ``HOLDERS[holder]`` with the current key.
 
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    vault : Vault
-        Opens with any of its keys, seals with the present one.
-    holder : int
-        Place in `HOLDERS`.
-    after : str, optional
-        Id of the last row of the batch before.
-
-    Returns
-    -------
-    Rotated
-        With ``last_id`` None where nothing is left.
+    `after` is ``last_id`` of the previous batch; ``last_id`` is ``None`` when no rows are left.
     """
     held = HOLDERS[holder]
     table = held.table
@@ -107,5 +93,5 @@ def _sealed(held: Holder, row: RowMapping) -> SealedSecret:
 
 
 def _columns(held: Holder, sealed: SealedSecret) -> dict[str, Any]:
-    """Spread a sealed secret over the columns that change; its last characters are the same ones."""
+    """Return the columns that change; the last four characters stay the same."""
     return {f"{held.prefix}_{name}": getattr(sealed, name) for name in PARTS}

@@ -1,7 +1,7 @@
-"""Targets' secrets at rest: AES-256-GCM, bound to the row they were given for.
+"""Encryption of secrets at rest with AES-256-GCM, bound to their row.
 
-The tenant, the row and the field are authenticated with each secret, so that a ciphertext copied
-to another row does not open there. The key's own id travels along, so that keys can be rotated.
+Tenant, row and field are authenticated with each secret, so a ciphertext copied to another row cannot be
+decrypted. The id of the key is stored too, so that keys can be rotated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KEY_FILE = "secret.key"
 
 @dataclass(frozen=True)
 class SealedSecret:
-    """A secret as it is stored.
+    """An encrypted secret.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class SealedSecret:
     nonce : bytes
         12 random bytes, never used twice under a key.
     key_id : str
-        Which key sealed it.
+        Id of the encryption key.
     last4 : str
-        The last characters of the plain text, or fewer of a short one, to recognise it by.
+        Up to four last characters of the plain text, to recognise it.
     """
 
     ciphertext: bytes = field(repr=False)
@@ -51,16 +51,16 @@ class SealedSecret:
 
 
 class Vault:
-    """Seals and opens secrets.
+    """Encrypts and decrypts secrets.
 
     Parameters
     ----------
     key : bytes
-        32 bytes, with which new secrets are sealed.
+        Encryption key, 32 bytes.
     key_id : str
-        Its name, stored with each of them.
+        Its id, stored with each secret.
     older : mapping of str to bytes
-        Keys that are no longer used to seal, by id.
+        Keys used only for decryption, by id.
     """
 
     def __init__(self, key: bytes, key_id: str, older: Mapping[str, bytes] | None = None) -> None:
@@ -69,7 +69,7 @@ class Vault:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Vault:
-        """Use ``ASSAY_SECRET_KEY``, or else a key file in the data directory, made on first use."""
+        """Use ``ASSAY_SECRET_KEY``, or a key file in the data directory that is created on first use."""
         written = (
             settings.secret_key.get_secret_value() if settings.secret_key else _key_file(settings.data_dir.expanduser())
         )
@@ -79,7 +79,7 @@ class Vault:
 
     @property
     def key_id(self) -> str:
-        """Name of the key that seals."""
+        """Id of the encryption key."""
         return self._key_id
 
     def seal(self, plain: str, *, tenant: str, target: str, field: str) -> SealedSecret:
@@ -87,24 +87,22 @@ class Vault:
 
         Parameters
         ----------
-        plain : str
-            The secret.
         tenant, target, field : str
-            Where it belongs. For a secret sent with a job, `target` is the job's id.
+            The row and field of the secret. For a secret sent with a job, `target` is the job's id.
         """
         nonce = os.urandom(NONCE_BYTES)
         sealed = self._ciphers[self._key_id].encrypt(nonce, _bytes(plain), _place(tenant, target, field))
         return SealedSecret(sealed, nonce, self._key_id, _tail(plain))
 
     def open(self, sealed: SealedSecret, *, tenant: str, target: str, field: str) -> str:
-        """Decrypt a secret where it belongs.
+        """Decrypt a secret of one field of one row.
 
         Raises
         ------
         SecretLost
-            If the key that sealed it is not configured.
+            If its key is not configured.
         SecretMoved
-            If it was sealed for another place, or altered.
+            If it was encrypted for another row or field, or altered.
         """
         cipher = self._ciphers.get(sealed.key_id)
         if cipher is None:
@@ -117,12 +115,12 @@ class Vault:
 
 
 def key_id_of(key: bytes) -> str:
-    """Name a key without telling it: eight hexadecimal digits of its digest."""
+    """Return a key's id: eight hexadecimal digits of its digest."""
     return hashlib.sha256(b"assay key id\x00" + key).hexdigest()[:8]
 
 
 def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
-    """Spread a sealed secret over its columns."""
+    """Return the column values of an encrypted secret."""
     return {
         "secret_ciphertext": sealed and sealed.ciphertext,
         "secret_nonce": sealed and sealed.nonce,
@@ -132,7 +130,7 @@ def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
 
 
 def sealed_from(row: RowMapping) -> SealedSecret | None:
-    """Gather a sealed secret from its columns."""
+    """Build an encrypted secret from its columns."""
     if row["secret_ciphertext"] is None:
         return None
     return SealedSecret(
@@ -141,12 +139,12 @@ def sealed_from(row: RowMapping) -> SealedSecret | None:
 
 
 def _tail(plain: str) -> str:
-    shown = min(SHOWN_CHARACTERS, len(plain) // 4)  # of a short secret, never more than a quarter
+    shown = min(SHOWN_CHARACTERS, len(plain) // 4)  # show at most a quarter of a short secret
     return plain[len(plain) - shown :]
 
 
 def _place(tenant: str, target: str, field: str) -> bytes:
-    # lengths first: no two places may be written the same way
+    # length prefixes make the encoding unambiguous
     return b"".join(len(part).to_bytes(4, "big") + part for part in map(_bytes, (tenant, target, field)))
 
 
@@ -155,12 +153,12 @@ def _bytes(text: str) -> bytes:
 
 
 def _derive(written: str) -> bytes:
-    """Stretch what the operator wrote, of any form, to a key of the right length (RFC 5869)."""
+    """Derive a 32-byte key from the operator's text with HKDF (RFC 5869)."""
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"assay secrets v1").derive(_bytes(written))
 
 
 def _key_file(directory: Path) -> str:
-    """Read the data directory's key; make it where there is none, readable by its owner only."""
+    """Read the key file of the data directory; create it, readable by its owner only, if it is missing."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / KEY_FILE
     if not path.exists():
@@ -168,7 +166,7 @@ def _key_file(directory: Path) -> str:
         fresh.touch(mode=0o600, exist_ok=False)
         fresh.write_text(os.urandom(KEY_BYTES).hex())
         try:
-            os.link(fresh, path)  # whole or not at all, and only the first of several processes
+            os.link(fresh, path)  # atomic: only the first of several processes creates the file
         except FileExistsError:
             pass
         finally:

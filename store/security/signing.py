@@ -1,7 +1,7 @@
-"""The agency's signing keys: Ed25519, made on first use, sealed at rest, retired but never removed.
+"""Signing keys of the agency: Ed25519, created on first use, encrypted at rest, retired but never deleted.
 
-Anyone may sign with the present key through `current`; whoever checks a signature needs `every` key
-there ever was, because what a retired key signed still holds.
+`current` returns the key for new signatures. Verification needs all keys (`every`), because signatures of
+retired keys stay valid.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from store.core.errors import SecretLost
 from store.security.secrets import Vault, sealed_columns, sealed_from
 
 TENANT = ""
-"""Signing keys are the agency's own; in the vault's bindings this stands for no tenant."""
+"""Tenant in the encryption of signing keys, which belong to no tenant."""
 
 FIELD = "secret"
 
 LOCK = 0x5369676E
-"""Postgres' advisory lock under which keys are made, so that two processes do not both make the first."""
+"""Postgres advisory lock for creating keys, so that two processes do not both create the first one."""
 
 
 @dataclass(frozen=True)
 class PublicKey:
-    """A key to check signatures with.
+    """A key for verifying signatures.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class PublicKey:
     public_key : bytes
         32 bytes, Ed25519.
     created_at, retired_at : int or None
-        Milliseconds since 1970; a key that is not retired is the one that signs.
+        Milliseconds since 1970; only a key that is not retired signs.
     """
 
     id: str
@@ -48,71 +48,59 @@ class PublicKey:
     retired_at: int | None
 
     def as_jwk(self) -> dict[str, str]:
-        """Write it as a JSON Web Key, with when it was made and retired."""
+        """Return a JSON Web Key with the times of creation and retirement."""
         retired = {} if self.retired_at is None else {"retired_at": iso(self.retired_at)}
         return jwk(self.public_key, created_at=iso(self.created_at), **retired)
 
 
 @dataclass(frozen=True)
 class SigningKey:
-    """The key that signs now. It cannot be printed, and leaves this process only sealed."""
+    """The current signing key. Its private part is excluded from `repr` and stored only encrypted."""
 
     id: str
     public_key: bytes
     _private: Ed25519PrivateKey = field(repr=False, compare=False)
 
     def sign(self, message: bytes) -> bytes:
-        """Sign a message: 64 bytes, the same for the same message (RFC 8032)."""
+        """Return the 64-byte signature of a message (RFC 8032, deterministic)."""
         return self._private.sign(message)
 
 
 def current(c: Connection, vault: Vault) -> SigningKey:
-    """Give the key that signs; make it where there is none.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    vault : Vault
-        Opens the key.
+    """Return the current signing key; create it if there is none.
 
     Raises
     ------
     SecretLost
-        If the key was sealed with a key that is not configured.
+        If its encryption key is not configured.
     SecretMoved
         If its row was altered.
     """
     row = _present(c)
     if row is None:
         _lock(c)
-        row = _present(c)  # another process may have made it while we waited
-    return _make(c, vault) if row is None else _opened(row, vault)
+        row = _present(c)  # another process may have created it during the wait
+    return _create(c, vault) if row is None else _opened(row, vault)
 
 
 def find(c: Connection, vault: Vault) -> SigningKey | None:
-    """Give the key that signs, if there is one; for a connection that only reads."""
+    """Return the current signing key, or ``None``; for a connection that only reads."""
     row = _present(c)
     return None if row is None else _opened(row, vault)
 
 
 def rotate(c: Connection, vault: Vault) -> SigningKey:
-    """Retire the key that signs and make another; what was signed stays signed.
+    """Retire the current signing key and create another; earlier signatures stay valid.
 
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    vault : Vault
-        Seals the new key. The old one need not open: a lost key can be replaced.
+    The old key is not decrypted, so a lost key can be replaced too.
     """
     _lock(c)
     c.execute(update(signing_keys).where(signing_keys.c.retired_at.is_(None)).values(retired_at=now_ms()))
-    return _make(c, vault)
+    return _create(c, vault)
 
 
 def every(c: Connection) -> list[PublicKey]:
-    """Read all keys there ever were, newest first."""
+    """List all keys, including retired ones, newest first."""
     shown = ("id", "public_key", "created_at", "retired_at")
     query = select(*(signing_keys.c[name] for name in shown))
     query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
@@ -120,7 +108,7 @@ def every(c: Connection) -> list[PublicKey]:
 
 
 def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether the owner of a key of 32 bytes signed this message."""
+    """Whether a signature of a message is valid for a public key (32 bytes)."""
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -129,7 +117,7 @@ def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def _lock(c: Connection) -> None:
-    if c.dialect.name == "postgresql":  # in SQLite a writing transaction is alone from its beginning
+    if c.dialect.name == "postgresql":  # on SQLite, a write transaction excludes others
         c.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
@@ -139,11 +127,11 @@ def _present(c: Connection) -> RowMapping | None:
     return c.execute(query).mappings().one_or_none()
 
 
-def _make(c: Connection, vault: Vault) -> SigningKey:
+def _create(c: Connection, vault: Vault) -> SigningKey:
     private = Ed25519PrivateKey.generate()
     public_key = private.public_key().public_bytes_raw()
     key_id = thumbprint(public_key)
-    # a private JSON Web Key, sorted: its last characters, which are kept in plain sight, are public ones
+    # a private JSON Web Key, sorted so that its last characters, which are stored unencrypted, are public ones
     written = {"crv": "Ed25519", "d": encode(private.private_bytes_raw()), "kty": "OKP", "x": encode(public_key)}
     sealed = vault.seal(json.dumps(written), tenant=TENANT, target=key_id, field=FIELD)
     row = {"id": key_id, "public_key": public_key, "created_at": now_ms(), "retired_at": None}

@@ -1,1 +1,1 @@
-"""Suites and schedules: several ratings asked for together, and again and again."""
+"""Suites (several ratings in one request) and schedules (requests repeated at set times)."""

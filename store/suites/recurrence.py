@@ -1,4 +1,4 @@
-"""When something is due again: at the times of a cron expression, or at even distances. All in UTC."""
+"""Recurrence of a schedule: a cron expression or a fixed interval, in UTC."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from cronsim import CronSim, CronSimError
 from assay.errors import OutOfBounds, SpecificationError
 
 FIELDS = 5
-"""Minute, hour, day of the month, month, day of the week. Seconds are not offered."""
+"""Minute, hour, day of the month, month, day of the week. Seconds are not supported."""
 
 MINUTES_A_DAY = 24 * 60
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Rhythm:
-    """A cron expression or a distance in seconds, one of the two. It is good only once it has been checked."""
+class Recurrence:
+    """A cron expression or an interval in seconds. Call `check` before using it."""
 
     cron: str | None = None
     interval_s: int | None = None
 
     @property
     def shortest_s(self) -> int:
-        """Shortest time between two runs that it allows, in seconds.
+        """Minimum time between two runs, in seconds.
 
-        Of a cron expression the times of the day count, and the last of one day to the first of the
-        next; that it may skip the next day makes it longer, never shorter.
+        For a cron expression: the minimum over its times of day, and from the last of one day to the first
+        of the next. Days that the expression skips can only make the time longer.
         """
         if self.interval_s is not None:
             return self.interval_s
@@ -38,37 +38,26 @@ class Rhythm:
         return 60 * min([*gaps, times[0] + MINUTES_A_DAY - times[-1]])
 
     def check(self, shortest_s: int) -> None:
-        """Refuse what is no rhythm, and runs that would follow each other sooner than the operator allows.
-
-        Parameters
-        ----------
-        shortest_s : int
-            Shortest time between two runs, in seconds.
-
-        Raises
-        ------
-        SpecificationError
-            Naming the field, what was seen and what would do.
-        """
+        """Raise `SpecificationError` for an invalid recurrence or runs less than `shortest_s` seconds apart."""
         if (self.cron is None) == (self.interval_s is None):
-            raise SpecificationError("give one of cron and interval_s: a schedule has one rhythm", "cron")
+            raise SpecificationError("set exactly one of cron and interval_s", "cron")
         if self.cron is not None:
             _next(self.cron, EPOCH + timedelta(days=366 * 50))
         if self.shortest_s < shortest_s:
             field = "cron" if self.interval_s is None else "interval_s"
             raise OutOfBounds(
-                f"two runs would be {self.shortest_s} s apart; this service allows no less than {shortest_s} s", field
+                f"two runs would be {self.shortest_s} s apart; the minimum of this service is {shortest_s} s", field
             )
 
     def after(self, now_ms: int, anchor_ms: int) -> int:
-        """Find the first time after `now_ms`; times that were missed are left out.
+        """Return the first time after `now_ms`, in milliseconds since 1970; missed times are skipped.
 
         Parameters
         ----------
         now_ms : int
             Milliseconds since 1970.
         anchor_ms : int
-            One of an interval's times, in the past or to come; a cron expression needs none.
+            Any past or future time of an interval; ignored for a cron expression.
         """
         if self.interval_s is None:
             next_time = _next(str(self.cron), EPOCH + timedelta(milliseconds=now_ms))
@@ -78,19 +67,19 @@ class Rhythm:
 
 
 def _next(cron: str, after: datetime) -> datetime:
-    found = next(_read(cron, after), None)
+    found = next(_parse(cron, after), None)
     if found is None:
-        raise SpecificationError(f"{cron!r} never comes: no date has all its parts", "cron")
+        raise SpecificationError(f"no date matches {cron!r}; check its day and month", "cron")
     return found
 
 
 def _times_of_day(cron: str) -> list[int]:
-    """List the minutes of the day at which an expression may be due."""
-    read = _read(cron, EPOCH)
-    return sorted(hour * 60 + minute for hour in read.hours for minute in read.minutes)
+    """List the minutes of the day that an expression can match."""
+    parsed = _parse(cron, EPOCH)
+    return sorted(hour * 60 + minute for hour in parsed.hours for minute in parsed.minutes)
 
 
-def _read(cron: str, after: datetime) -> CronSim:
+def _parse(cron: str, after: datetime) -> CronSim:
     if len(cron.split()) != FIELDS:
         raise SpecificationError(
             f"a cron expression has five parts (minute, hour, day, month, weekday); {cron!r} has {len(cron.split())}",
@@ -99,7 +88,7 @@ def _read(cron: str, after: datetime) -> CronSim:
     try:
         return CronSim(cron, after)
     except CronSimError as error:
-        why = str(error).removeprefix("Bad ")
+        field = str(error).removeprefix("Bad ")
         raise SpecificationError(
-            f"the {why} of {cron!r} cannot be read; '0 3 * * 1' is Mondays at 03:00", "cron"
+            f"the {field} of {cron!r} cannot be read; for example, '0 3 * * 1' is Mondays at 03:00", "cron"
         ) from None

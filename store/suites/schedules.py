@@ -1,8 +1,8 @@
-"""Schedules: requests that are made again and again, without anybody asking.
+"""Schedules: requests that the scheduler repeats at set times.
 
-A schedule keeps its jobs ready-made: what the service has checked once, the scheduler only writes down,
-with the target as it is saved now, a fresh deadline and a seed of its own. Each run and the moment of the
-next are one transaction, so a run is neither lost nor made twice.
+A schedule stores validated templates of its jobs. Each run adds jobs from them, with the target as it is saved
+now, a new deadline and a seed of its own. A run and the time of the next one are written in one transaction, so
+that no run is lost or made twice.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from store.jobs.job import NewJob
 from store.jobs.request_digest import request_digest
 from store.ratings.experiment_json import dump_method, parse_method
 from store.suites import suites
-from store.suites.recurrence import Rhythm
+from store.suites.recurrence import Recurrence
 from store.suites.suites import Cell, NewSuite
 from store.targets.target_snapshot import TargetChanged, TargetRemoved, describe_now
 
-KEPT = (
+TEMPLATE_FIELDS = (
     *("target_id", "target", "author", "experiment", "visibility"),
     *("callback_url", "max_calls", "deadline_s", "expected"),
 )
-"""What a ready-made job has of the job it becomes; the rest is of the run."""
+"""Fields of a job that its template stores; the others differ between runs."""
 
 SEED_BITS = 53
-"""Seeds are integers that every JSON reader keeps exactly."""
+"""Bits of a seed: integers up to 2**53 are exact in every JSON parser."""
 
 
 @dataclass(frozen=True)
 class Orders:
-    """What a schedule asks for at each run.
+    """Request of a schedule and the templates of its jobs.
 
     Attributes
     ----------
     asked : mapping
         The request as it was sent.
     jobs : sequence of mapping
-        The ready-made jobs: the fields of `KEPT`.
+        Job templates: the fields of `TEMPLATE_FIELDS`.
     cells : sequence of Cell or None
-        What each job is in the suite that it makes; ``None`` where the one job is asked for alone.
+        Cell of each job in the suite of a run; ``None`` if a run adds a single job.
     omitted : sequence of mapping
-        Combinations of the suite that make no sense, with their reasons.
+        Combinations that the suite leaves out, with their reasons.
     """
 
     asked: Mapping[str, Any]
@@ -60,7 +60,7 @@ class Orders:
     omitted: Sequence[Mapping[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down."""
+        """Return a JSON object."""
         return {
             "asked": dict(self.asked),
             "jobs": [dict(job) for job in self.jobs],
@@ -70,20 +70,19 @@ class Orders:
 
     @classmethod
     def from_json(cls, written: Mapping[str, Any]) -> Orders:
-        """Read what `as_json` wrote."""
-        cells = written["cells"]
-        made = None if cells is None else [Cell(**cell) for cell in cells]
-        return cls(written["asked"], written["jobs"], made, written["omitted"])
+        """Build from a JSON object of `as_json`."""
+        cells = None if written["cells"] is None else [Cell(**cell) for cell in written["cells"]]
+        return cls(written["asked"], written["jobs"], cells, written["omitted"])
 
 
 @dataclass(frozen=True)
 class NewSchedule:
-    """A schedule to be written down."""
+    """Fields of a new schedule."""
 
     tenant: str
     name: str
     orders: Orders
-    rhythm: Rhythm
+    rhythm: Recurrence
     paused: bool
     key_id: str | None
     id: str = field(default_factory=lambda: new_id("sch"))
@@ -91,16 +90,16 @@ class NewSchedule:
 
 @dataclass(frozen=True)
 class StoredSchedule:
-    """A schedule's row. Times are milliseconds since 1970; `version` grows with every change.
+    """A schedule's row. Times are milliseconds since 1970; every change increments `version`.
 
-    `last_job_id` names the last job or suite that was made, `last_failure` why the last run made none.
+    `last_job_id` is the last job or suite that was added, `last_failure` the reason if the last run added none.
     """
 
     id: str
     tenant: str
     name: str
     orders: Orders
-    rhythm: Rhythm
+    rhythm: Recurrence
     state: str
     next_at: int
     last_at: int | None
@@ -113,16 +112,16 @@ class StoredSchedule:
 
     @property
     def paused(self) -> bool:
-        """Whether it waits to be resumed."""
+        """Whether the schedule is paused."""
         return self.state == "paused"
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What a run made: a job, or a suite of them; or why nothing.
+class ScheduledRun:
+    """Result of a run: the id of its job or suite, or the reason why it added nothing.
 
-    `code` is ``too-many-jobs``, ``cooling-down``, ``target-removed`` or ``target-changed``; `rest_s` says in how
-    many seconds it could be tried again.
+    `code` is ``too-many-jobs``, ``cooling-down``, ``target-removed`` or ``target-changed``; `rest_s` is the number
+    of seconds until a retry makes sense.
     """
 
     made_id: str | None
@@ -134,20 +133,20 @@ class Ran:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the operator allows: a tenant's unfinished jobs, and a target's rest after a job in seconds."""
+    """Limits set by the operator: unfinished jobs per tenant, and seconds of cool-down after a job on a target."""
 
     max_active: int
     cooldown_s: float
 
 
-# ---------------------------------------------------------------------------- what is kept
-def ready_made(new: NewJob) -> dict[str, Any]:
-    """Keep of a job what each run's job will have."""
-    return {name: getattr(new, name) for name in KEPT}
+# ---------------------------------------------------------------------------- stored schedules
+def job_template(new: NewJob) -> dict[str, Any]:
+    """Return the fields of a job that every run repeats."""
+    return {name: getattr(new, name) for name in TEMPLATE_FIELDS}
 
 
 def add(c: Connection, new: NewSchedule) -> StoredSchedule:
-    """Write a schedule down; its first run is the first time of its rhythm after now."""
+    """Add a schedule; its first run is at the first time of its recurrence after now."""
     now = read_clock(c)
     values = {
         "id": new.id,
@@ -169,126 +168,117 @@ def find(c: Connection, schedule_id: str, tenant: str) -> StoredSchedule | None:
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSchedule]:
-    """Read a tenant's schedules, newest first, after ``before = (created_at, id)`` of the page before."""
+    """List a tenant's schedules, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(schedules).where(schedules.c.tenant == tenant, schedules.c.removed_at.is_(None))
     query = page_of(query, schedules.c.created_at, schedules.c.id, before, limit)
     return [_schedule(row) for row in c.execute(query).mappings()]
 
 
 def replace(
-    c: Connection, schedule_id: str, tenant: str, name: str, orders: Orders, rhythm: Rhythm, *, paused: bool
+    c: Connection, schedule_id: str, tenant: str, name: str, orders: Orders, rhythm: Recurrence, *, paused: bool
 ) -> StoredSchedule | None:
-    """Change a schedule. A new rhythm, or being resumed, begins from now; nothing is made up for.
+    """Change a schedule; return ``None`` if the tenant has no such schedule.
 
-    Returns
-    -------
-    StoredSchedule or None
-        ``None`` where the tenant has no such schedule.
+    After a new recurrence or a pause, the next run is computed from now; missed runs are not made up for.
     """
     locked = c.execute(select(schedules).where(*_of(schedule_id, tenant)).with_for_update()).mappings().one_or_none()
     if locked is None:
         return None
-    now, was = read_clock(c), _schedule(locked)
-    begins = rhythm != was.rhythm or (was.paused and not paused)
-    values = _written(name, orders, rhythm, paused=paused) | {"version": was.version + 1, "updated_at": now}
-    values["next_at"] = rhythm.after(now, now) if begins else was.next_at
+    now, old = read_clock(c), _schedule(locked)
+    restarts = rhythm != old.rhythm or (old.paused and not paused)
+    values = _written(name, orders, rhythm, paused=paused) | {"version": old.version + 1, "updated_at": now}
+    values["next_at"] = rhythm.after(now, now) if restarts else old.next_at
     changed = update(schedules).where(schedules.c.id == schedule_id).values(values).returning(schedules)
     return _schedule(c.execute(changed).mappings().one())
 
 
 def remove(c: Connection, schedule_id: str, tenant: str) -> bool:
-    """End a schedule; the jobs it made stay. False where there is none."""
-    gone = update(schedules).where(*_of(schedule_id, tenant))
-    gone = gone.values(version=schedules.c.version + 1, updated_at=now_ms(), removed_at=now_ms())
-    return c.execute(gone).rowcount > 0
+    """Remove a schedule and keep its jobs; return false if there is none."""
+    removed = update(schedules).where(*_of(schedule_id, tenant))
+    removed = removed.values(version=schedules.c.version + 1, updated_at=now_ms(), removed_at=now_ms())
+    return c.execute(removed).rowcount > 0
 
 
-# ---------------------------------------------------------------------------- what is done
+# ---------------------------------------------------------------------------- runs
 def any_due(c: Connection) -> bool:
     """Whether a schedule is due."""
     return c.execute(select(schedules.c.id).where(*_due()).limit(1)).first() is not None
 
 
-def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, Ran] | None:
-    """Run the schedule that has been due for longest, once, however many of its times were missed.
+def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
+    """Run the schedule that has been due for longest, once, even if several of its times were missed.
 
     Returns
     -------
-    (StoredSchedule, Ran) or None
-        As it stands now, and what was made; ``None`` where none is due.
+    (StoredSchedule, ScheduledRun) or None
+        The changed schedule and the result; ``None`` if no schedule is due.
     """
     longest_due = (
         select(schedules)
         .where(*_due())
         .order_by(schedules.c.next_at, schedules.c.id)
         .limit(1)
-        .with_for_update(skip_locked=True)  # one that somebody changes or runs just now has its turn later
+        .with_for_update(skip_locked=True)  # a schedule locked by another transaction is left for later
     )
     row = c.execute(longest_due).mappings().one_or_none()
     if row is None:
         return None
     now, schedule = read_clock(c), _schedule(row)
-    ran = _make(c, schedule, schedule.next_at, bounds)
+    ran = _add_jobs(c, schedule, schedule.next_at, bounds)
     if ran.code == "cooling-down":
-        return _noted(c, schedule, now, ran, next_at=now + ran.rest_s * 1000), ran
-    return _noted(c, schedule, now, ran, next_at=schedule.rhythm.after(now, schedule.next_at)), ran
+        return _record_run(c, schedule, now, ran, next_at=now + ran.rest_s * 1000), ran
+    return _record_run(c, schedule, now, ran, next_at=schedule.rhythm.after(now, schedule.next_at)), ran
 
 
-def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tuple[StoredSchedule, Ran] | None:
-    """Run a schedule because somebody asks for it, paused or not; its times stay as they are.
+def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
+    """Run a schedule now, even if it is paused, without changing its next time.
 
     Returns
     -------
-    (StoredSchedule, Ran) or None
-        ``None`` where the tenant has no such schedule.
+    (StoredSchedule, ScheduledRun) or None
+        ``None`` if the tenant has no such schedule.
     """
     locked = c.execute(select(schedules).where(*_of(schedule_id, tenant)).with_for_update()).mappings().one_or_none()
     if locked is None:
         return None
     now, schedule = read_clock(c), _schedule(locked)
-    ran = _make(c, schedule, now, bounds)
-    return _noted(c, schedule, now, ran, next_at=schedule.next_at), ran
+    ran = _add_jobs(c, schedule, now, bounds)
+    return _record_run(c, schedule, now, ran, next_at=schedule.next_at), ran
 
 
 def seed_of(schedule_id: str, at: int) -> int:
-    """Give a run its seed: other sentences each time, and the same for whoever computes it again.
-
-    Parameters
-    ----------
-    schedule_id : str
-        The schedule.
-    at : int
-        When it was due, in milliseconds since 1970.
-    """
+    """Compute the seed of the run that was due `at` (milliseconds since 1970); it differs between runs."""
     digest = hashlib.sha256(f"{schedule_id} {at}".encode()).digest()
     return int.from_bytes(digest[:8]) >> (64 - SEED_BITS)
 
 
-def _make(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) -> Ran:
-    """Write the jobs of one run down, or say why not."""
+def _add_jobs(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) -> ScheduledRun:
+    """Add the jobs of one run, or return the reason why not."""
     orders = schedule.orders
     first = orders.jobs[0]
     try:
         target = describe_now(c, schedule.tenant, first["target_id"], first["target"])
         author = _author_now(c, schedule.tenant, first.get("author"))
     except (TargetRemoved, TargetChanged) as error:
-        return Ran(None, code=error.code, failure=str(error))
+        return ScheduledRun(None, code=error.code, failure=str(error))
     if jobs.count_unfinished(c, schedule.tenant) + len(orders.jobs) > bounds.max_active:
-        why = f"with {len(orders.jobs)} more, over {bounds.max_active} jobs would be queued or running"
-        return Ran(None, code="too-many-jobs", failure=why)
+        failure = f"{len(orders.jobs)} more jobs would exceed the limit of {bounds.max_active} queued or running jobs"
+        return ScheduledRun(None, code="too-many-jobs", failure=failure)
     if rest_s := cool_down.rest_s(c, schedule.tenant, target["base_url"], bounds.cooldown_s):
-        return Ran(None, code="cooling-down", failure=f"the target rests for {rest_s} s more", rest_s=rest_s)
+        return ScheduledRun(
+            None, code="cooling-down", failure=f"the target cools down for another {rest_s} s", rest_s=rest_s
+        )
     seed = seed_of(schedule.id, at)
-    made = [_job(c, schedule, kept, target, seed, author) for kept in orders.jobs]
-    jobs.add_all(c, [(job, None) for job in made])
-    ids = tuple(job.id for job in made)
+    new_jobs = [_job(c, schedule, template, target, seed, author) for template in orders.jobs]
+    jobs.add_all(c, [(job, None) for job in new_jobs])
+    ids = tuple(job.id for job in new_jobs)
     if orders.cells is None:
-        return Ran(ids[0], ids)
-    return Ran(_suite(c, schedule, target, ids).id, ids)
+        return ScheduledRun(ids[0], ids)
+    return ScheduledRun(_suite(c, schedule, target, ids).id, ids)
 
 
 def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Describe the author as it is saved now, or as the request had it."""
+    """Return the author's saved description, or its description in the request if it is not saved."""
     if author is None or "id" not in author:
         return None if author is None else dict(author)
     return {"id": author["id"], **describe_now(c, tenant, author["id"], author)}
@@ -297,7 +287,7 @@ def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) ->
 def _with_kept(
     c: Connection, tenant: str, experiment: Mapping[str, Any], author: Mapping[str, Any] | None
 ) -> Mapping[str, Any]:
-    """Put in what earlier runs had an author make."""
+    """Add the material that an author generated in earlier runs."""
     if author is None:
         return experiment
     return dump_method(with_kept(c, tenant, parse_method(experiment)))
@@ -306,18 +296,20 @@ def _with_kept(
 def _job(
     c: Connection,
     schedule: StoredSchedule,
-    kept: Mapping[str, Any],
+    template: Mapping[str, Any],
     target: Mapping[str, Any],
     seed: int,
     author: dict[str, Any] | None,
 ) -> NewJob:
-    fields = dict(kept) | {"target": dict(target), "author": author}
-    fields["experiment"] = _with_kept(c, schedule.tenant, kept["experiment"], author)
+    fields = dict(template) | {"target": dict(target), "author": author}
+    fields["experiment"] = _with_kept(c, schedule.tenant, template["experiment"], author)
     return NewJob(
         tenant=schedule.tenant,
         kind="rating",
         sealed_secret=None,
-        request_digest=request_digest(schedule.tenant, kept["target_id"], target, kept["experiment"], seed, author),
+        request_digest=request_digest(
+            schedule.tenant, template["target_id"], target, template["experiment"], seed, author
+        ),
         seed=seed,
         key_id=schedule.key_id,
         **fields,
@@ -337,17 +329,19 @@ def _suite(c: Connection, schedule: StoredSchedule, target: Mapping[str, Any], j
     return suites.add(c, new)
 
 
-def _noted(c: Connection, schedule: StoredSchedule, now: int, ran: Ran, *, next_at: int) -> StoredSchedule:
-    """Note on the schedule's row, which the caller holds, how a run went."""
+def _record_run(
+    c: Connection, schedule: StoredSchedule, now: int, ran: ScheduledRun, *, next_at: int
+) -> StoredSchedule:
+    """Record the result of a run in the schedule's row, which the caller has locked."""
     values: dict[str, Any] = {"last_at": now, "last_failure": ran.failure, "next_at": next_at}
     if ran.made_id is not None:
         values["last_job_id"] = ran.made_id
-    noted = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
-    return _schedule(c.execute(noted.returning(schedules)).mappings().one())
+    recorded = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
+    return _schedule(c.execute(recorded.returning(schedules)).mappings().one())
 
 
 # ---------------------------------------------------------------------------- rows
-def _written(name: str, orders: Orders, rhythm: Rhythm, *, paused: bool) -> dict[str, Any]:
+def _written(name: str, orders: Orders, rhythm: Recurrence, *, paused: bool) -> dict[str, Any]:
     return {
         "name": name,
         "request": orders.as_json(),
@@ -367,7 +361,7 @@ def _due() -> list[ColumnElement[bool]]:
 
 def _schedule(row: RowMapping) -> StoredSchedule:
     fields = dict(row)
-    rhythm = Rhythm(fields.pop("cron"), fields.pop("interval_s"))
+    rhythm = Recurrence(fields.pop("cron"), fields.pop("interval_s"))
     orders = Orders.from_json(fields.pop("request"))
     del fields["removed_at"]
     return StoredSchedule(orders=orders, rhythm=rhythm, **fields)

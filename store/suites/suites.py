@@ -1,7 +1,7 @@
-"""Suites: several ratings of one target that were asked for together, and how far each has come.
+"""Suites: several ratings of one target in one request, and their progress.
 
-A cell is an ordinary job, its own or one that was running already. A suite has no state of its own:
-it has ended when the last of its jobs has.
+Each cell of a suite is a job, either a new job or one that was running already. A suite stores no status: it
+has ended when all its jobs have ended.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from store.jobs.job import UNFINISHED
 
 @dataclass(frozen=True)
 class Cell:
-    """What one cell of a suite asks.
+    """A cell of a suite: one method and attribute.
 
-    `label` tells cells of one method and attribute apart: a language; empty is the method's own choice.
+    `label` distinguishes cells of the same method and attribute, for example by language; empty is the default.
     """
 
     method: str
@@ -34,25 +34,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class NewSuite:
-    """A suite to be written down.
+    """Fields of a new suite.
 
     Attributes
     ----------
-    tenant : str
-        Who asks.
     target : dict
-        Descriptor, never with the secret.
+        Description of the target, without its secret.
     request : dict
-        ``asked`` (the request as it was sent, without a secret), ``omitted`` (combinations that make no
-        sense, each with its reason) and ``joined`` (jobs that were there before).
+        ``asked`` (the request as it was sent, without a secret), ``omitted`` (combinations left out, each with
+        its reason) and ``joined`` (jobs that existed before).
     callback_url : str or None
-        Where the requester wants to be told of each job's end.
+        URL to notify at the end of each job.
     visibility : str
-        Of the ratings.
+        Visibility of the ratings.
     cells : sequence of (Cell, str)
         Each with the id of its job.
-    id : str
-        Made here unless given.
     """
 
     tenant: str
@@ -79,7 +75,7 @@ class StoredSuite:
 
 @dataclass(frozen=True)
 class StoredCell:
-    """A cell with its job and, once there is one, its rating's face. Times are milliseconds since 1970."""
+    """A cell with its job and the main fields of its rating, if any. Times are milliseconds since 1970."""
 
     suite_id: str
     cell: Cell
@@ -99,13 +95,13 @@ class StoredCell:
 
     @property
     def finished(self) -> bool:
-        """Whether its job has ended, well or badly."""
+        """Whether its job has ended, with or without success."""
         return self.status not in UNFINISHED
 
 
 @dataclass(frozen=True)
 class SuiteProgress:
-    """How far a suite has come: `cells` by status, questions `asked` of those `expected`, and its end if it is over."""
+    """Progress of a suite: cells by status, probes `asked` and `expected`, and the latest end of a job."""
 
     by_status: Mapping[str, int]
     asked: int
@@ -114,13 +110,13 @@ class SuiteProgress:
 
     @property
     def ended_at(self) -> int | None:
-        """When its last job ended, in milliseconds since 1970; ``None`` while one has not."""
+        """Time when its last job ended, in milliseconds since 1970; ``None`` while a job is unfinished."""
         return None if any(self.by_status.get(status) for status in UNFINISHED) else self.last_end
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a request: its newest fresh rating, and a job of it that has not ended."""
+    """Existing work for a request: its newest fresh rating and its newest unfinished job."""
 
     rating_id: str | None = None
     rating_visibility: str | None = None
@@ -130,7 +126,7 @@ class Known:
 
 
 def add(c: Connection, new: NewSuite) -> StoredSuite:
-    """Write a suite down; its jobs are there already."""
+    """Add a suite whose jobs exist already."""
     values = {
         "id": new.id,
         "tenant": new.tenant,
@@ -157,14 +153,14 @@ def find(c: Connection, suite_id: str, tenant: str) -> StoredSuite | None:
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSuite]:
-    """Read a tenant's suites, newest first, after ``before = (created_at, id)`` of the page before."""
+    """List a tenant's suites, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(suites).where(suites.c.tenant == tenant)
     query = page_of(query, suites.c.created_at, suites.c.id, before, limit)
     return [_suite(row) for row in c.execute(query).mappings()]
 
 
 def cells(c: Connection, suite_id: str) -> list[StoredCell]:
-    """Read a suite's cells with their jobs and ratings, in the order they were asked for, in one query."""
+    """List a suite's cells with their jobs and ratings, in the order of the request, in one query."""
     query = (
         select(
             suite_cells.c.suite_id,
@@ -194,7 +190,7 @@ def cells(c: Connection, suite_id: str) -> list[StoredCell]:
 
 
 def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgress]:
-    """Count how far several suites have come, in one query."""
+    """Compute the progress of several suites by id, in one query."""
     if not suite_ids:
         return {}
     query = (
@@ -225,7 +221,7 @@ def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgres
 
 
 def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
-    """Count how far a suite has come from its cells."""
+    """Compute the progress of a suite from its cells."""
     by_status: dict[str, int] = {}
     for one in cells:
         by_status[one.status] = by_status.get(one.status, 0) + 1
@@ -236,7 +232,7 @@ def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
 
 
 def documents(c: Connection, rating_ids: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Read several rating documents in one query; the caller has found the ratings among its own jobs."""
+    """Read several rating documents in one query; the caller has checked that they may be read."""
     if not rating_ids:
         return {}
     query = select(ratings.c.id, ratings.c.document).where(ratings.c.id.in_(rating_ids))
@@ -244,18 +240,9 @@ def documents(c: Connection, rating_ids: Collection[str]) -> dict[str, dict[str,
 
 
 def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) -> dict[str, Known]:
-    """Read what is known of several requests, in two queries.
+    """Read the existing work for several request digests, in two queries.
 
-    Parameters
-    ----------
-    c : Connection
-        Where to read.
-    tenant : str
-        Who asks.
-    digests : collection of str
-        Digests of the requests.
-    max_age_s : int
-        How old a rating may be to answer one of them; 0: none does.
+    Ratings older than `max_age_s` seconds are left out; 0 leaves out all ratings.
     """
     found: dict[str, dict[str, Any]] = {digest: {} for digest in digests}
     if max_age_s > 0:
@@ -263,7 +250,7 @@ def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) 
             select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)
             .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
             .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
-            .order_by(ratings.c.created_at, ratings.c.id)  # the newest is read last, and stays
+            .order_by(ratings.c.created_at, ratings.c.id)  # the newest is read last and replaces the others
         )
         for rating in c.execute(fresh):
             found[rating.request_digest] |= {"rating_id": rating.id, "rating_visibility": rating.visibility}

@@ -1,1 +1,1 @@
-"""Saved targets and the hosts that a tenant has proved to own."""
+"""Saved targets, and hosts with proofs of their owners."""

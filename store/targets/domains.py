@@ -1,7 +1,7 @@
-"""Hosts that a tenant says are its own, and whether it has shown it.
+"""Hosts that tenants claim to own, and the proofs of their claims.
 
-The proof is a token in a file that only whoever runs the host can put there. Workers look for it
-(`workers.maintenance.domain_challenge`). A proof is good for `PROOF_DAYS`, since hosts change hands.
+The proof is a token in a file that only the operator of the host can place there. Workers check it
+(`workers.maintenance.domain_challenge`). A proof is valid for `PROOF_DAYS`, since hosts change owners.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from store.core.ids import new_id
 from store.core.keyset import page_of
 
 PROOF_DAYS = 90
-"""Days for which a proof is good."""
+"""Days for which a proof is valid."""
 
 DAY_MS = 86_400_000
 TOKEN_BYTES = 24
 DEFAULT_PORTS = {"http": 80, "https": 443}
 CHALLENGE_PATH = "/.well-known/assay-challenge.txt"
-"""Where the token is to be found (RFC 8615)."""
+"""Path of the file with the token (RFC 8615)."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A host and what is known of who runs it. Times are milliseconds since 1970.
+    """A host that a tenant claims to own. Times are milliseconds since 1970.
 
     Attributes
     ----------
     host : str
-        In lower case, with its port where that is not the scheme's own.
+        In lower case, with the port unless it is the scheme's default.
     token : str
-        What the file has to hold, on a line of its own.
+        A line that the file must contain.
     state : str
-        ``waiting``, ``verified`` or ``failed``: how the last look ended.
+        ``waiting``, ``verified`` or ``failed``: result of the last check.
     failure : str or None
         Why it failed.
     proven : bool
-        Whether there is a proof that is still good.
+        Whether the proof is still valid.
     """
 
     id: str
@@ -61,31 +61,25 @@ class Domain:
 
     @property
     def proven_until(self) -> int | None:
-        """When the proof ends, or ended."""
+        """When the proof expires or expired."""
         return None if self.verified_at is None else self.verified_at + PROOF_DAYS * DAY_MS
 
 
 def host_of(url: str) -> str | None:
-    """Name the host that an address leads to, as `Domain.host` does; ``None`` where it leads to none."""
+    """Return the host of a URL in the form of `Domain.host`, or ``None`` if it has none."""
     try:
-        read = urlsplit(url)
-        name, port = read.hostname, read.port
+        parts = urlsplit(url)
+        name, port = parts.hostname, parts.port
     except ValueError:
         return None
-    if not name or read.scheme not in DEFAULT_PORTS:
+    if not name or parts.scheme not in DEFAULT_PORTS:
         return None
-    host = _name(name)
-    return host if port in {None, DEFAULT_PORTS[read.scheme]} else f"{host}:{port}"
+    host = _normalised(name)
+    return host if port in {None, DEFAULT_PORTS[parts.scheme]} else f"{host}:{port}"
 
 
 def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
-    """Write down that a tenant says a host is its own.
-
-    Returns
-    -------
-    (Domain, bool)
-        The domain, and whether it was made now: a tenant has each host once.
-    """
+    """Add a tenant's claim to a host, unless it exists; return the domain and whether it is new."""
     new = sqlite.insert(domains) if c.dialect.name == "sqlite" else postgresql.insert(domains)
     values = {
         "id": new_id("dom"),
@@ -95,14 +89,14 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
         "state": "waiting",
         "created_at": now_ms(),
     }
-    made = new.values(values).on_conflict_do_nothing(index_elements=[domains.c.tenant, domains.c.host])
-    fresh = c.execute(made.returning(domains.c.id)).scalar_one_or_none() is not None
+    insert = new.values(values).on_conflict_do_nothing(index_elements=[domains.c.tenant, domains.c.host])
+    is_new = c.execute(insert.returning(domains.c.id)).scalar_one_or_none() is not None
     row = c.execute(_domains().where(domains.c.tenant == tenant, domains.c.host == host)).mappings().one()
-    return _domain(row), fresh
+    return _domain(row), is_new
 
 
 def find(c: Connection, domain_id: str, tenant: str | None) -> Domain | None:
-    """Read a tenant's domain; workers say ``None`` for the tenant."""
+    """Read a tenant's domain; ``tenant=None`` reads any tenant's."""
     query = _domains().where(domains.c.id == domain_id)
     if tenant is not None:
         query = query.where(domains.c.tenant == tenant)
@@ -111,32 +105,32 @@ def find(c: Connection, domain_id: str, tenant: str | None) -> Domain | None:
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Domain]:
-    """Read a tenant's domains, newest first, after ``before = (created_at, id)`` of the page before."""
+    """List a tenant's domains, newest first, starting after the row ``before = (created_at, id)``."""
     query = _domains().where(domains.c.tenant == tenant)
     query = page_of(query, domains.c.created_at, domains.c.id, before, limit)
     return [_domain(row) for row in c.execute(query).mappings()]
 
 
 def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
-    """Write down how a look for the token ended; ``None`` where the domain was removed meanwhile.
+    """Record the result of a check for the token; return ``None`` if the domain was removed meanwhile.
 
-    One that fails ends the proof there was: whoever runs the host now did not leave the token there.
+    A failed check ends an earlier proof: the host may have another owner now.
     """
-    found = {"state": "verified", "verified_at": now_ms()} if failure is None else {"state": "failed"}
+    state = {"state": "verified", "verified_at": now_ms()} if failure is None else {"state": "failed"}
     ended = {} if failure is None else {"verified_at": None}
     change = update(domains).where(domains.c.id == domain_id)
-    row = c.execute(change.values(checked_at=now_ms(), failure=failure, **found, **ended)).rowcount
+    row = c.execute(change.values(checked_at=now_ms(), failure=failure, **state, **ended)).rowcount
     return find(c, domain_id, None) if row else None
 
 
 def remove(c: Connection, domain_id: str, tenant: str) -> bool:
-    """Forget a tenant's domain; replies stay. False where there is none."""
-    gone = delete(domains).where(domains.c.id == domain_id, domains.c.tenant == tenant)
-    return c.execute(gone).rowcount > 0
+    """Delete a tenant's domain and keep its replies; return false if there is none."""
+    deleted = delete(domains).where(domains.c.id == domain_id, domains.c.tenant == tenant)
+    return c.execute(deleted).rowcount > 0
 
 
 def proof(c: Connection, tenant: str, host: str) -> Domain | None:
-    """Read a tenant's proof for a host, if there is one that is still good."""
+    """Read a tenant's valid proof for a host, or return ``None``."""
     query = _domains().where(domains.c.tenant == tenant, domains.c.host == host)
     row = c.execute(query).mappings().one_or_none()
     return _domain(row) if row is not None and _proven(row) else None
@@ -155,8 +149,8 @@ def _domain(row: RowMapping) -> Domain:
     return Domain(**columns, proven=_proven(row))
 
 
-def _name(host: str) -> str:
-    """Write a host name or address in its one form."""
+def _normalised(host: str) -> str:
+    """Normalise a host name or IP address."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -1,6 +1,7 @@
-"""A target as it is saved now: its own description, and those of the targets that a chain's links name.
+"""Current description of a saved target, including the targets that a chain refers to.
 
-A secret goes only to where its target is saved, so whatever waits for long is described anew before it calls.
+A secret is sent only to the saved address of its target. Therefore scheduled jobs read the description again
+before each run.
 """
 
 from __future__ import annotations
@@ -16,50 +17,43 @@ from store.targets import targets
 from store.targets.targets import StoredTarget
 
 CHAIN = "chain"
-"""The protocol of targets that are several (`workers.targets.chain.chain`)."""
-
-KEPT_OF_A_LINK = "path"
-"""What a link of a chain says itself, whichever target it names."""
+"""Protocol of targets that are chains of other targets (`workers.targets.chain.chain`)."""
 
 
 class TargetRemoved(StoreError):
-    """A target that is to be called is not saved any more."""
+    """A saved target was removed."""
 
     code = "target-removed"
 
     def __init__(self, target_id: str) -> None:
-        super().__init__(f"the target {target_id} has been removed; name another")
+        super().__init__(f"the target {target_id} has been removed; use another target")
         self.target_id = target_id
 
 
 class TargetChanged(StoreError):
-    """A target is of another kind than it was when something was asked of it."""
+    """A saved target has another kind than at the time of the request."""
 
     code = "target-changed"
 
     def __init__(self, target_id: str, was: str, now: str) -> None:
-        super().__init__(f"the target {target_id} was a {was} and is a {now} now; ask anew")
+        super().__init__(f"the target {target_id} was a {was} and is now a {now}; send a new request")
         self.target_id, self.was, self.now = target_id, was, now
 
 
 def describe_now(c: Connection, tenant: str, target_id: str | None, target: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a target as it is saved now.
+    """Read the current description of a target.
 
     Parameters
     ----------
-    c : Connection
-        Where to read.
-    tenant : str
-        Whose it is.
     target_id : str or None
-        The saved target; ``None`` where it was described in the request.
+        The saved target; ``None`` if the request contains the description.
     target : mapping
-        How it was described before.
+        The description at the time of the request.
 
     Raises
     ------
     TargetRemoved, TargetChanged
-        If it, or one that a link names, cannot take its own place any more.
+        If it, or a target of a chain, was removed or has another kind now.
     """
     described = dict(target)
     if target_id is not None:
@@ -77,8 +71,8 @@ def _link(link: Mapping[str, Any], named: Mapping[str, StoredTarget], kind: str 
     if "id" not in link:
         return dict(link)
     own = _same_kind(named.get(link["id"]), link["id"], kind)
-    kept = {name: link[name] for name in (KEPT_OF_A_LINK,) if name in link}
-    return {"id": link["id"], **own, **kept}
+    path = {"path": link["path"]} if "path" in link else {}
+    return {"id": link["id"], **own, **path}
 
 
 def _same_kind(row: StoredTarget | None, target_id: str, kind: str | None) -> dict[str, Any]:

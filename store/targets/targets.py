@@ -1,4 +1,4 @@
-"""Targets a tenant keeps, so that they can be rated by name; their secrets go in and never come out."""
+"""Saved targets, which requests can refer to by id. Their secrets are stored encrypted and never returned."""
 
 from __future__ import annotations
 
@@ -16,22 +16,18 @@ from store.security.secrets import SealedSecret, sealed_columns, sealed_from
 
 @dataclass(frozen=True)
 class NewTarget:
-    """A target to be kept.
+    """Fields of a new target.
 
     Attributes
     ----------
-    tenant : str
-        Whose it is.
-    name, kind, protocol, base_url : str
-        What it is called, what it does, how it is spoken to and where.
+    kind, protocol : str
+        ``translator``, ``classifier`` …; the API that it speaks.
     settings, limits : dict
-        The protocol's settings; concurrency, requests_per_second, timeout_s.
+        Settings of the protocol; concurrency, requests_per_second and timeout_s.
     visibility : str
         ``private``, ``unlisted`` or ``public``.
     sealed_secret : SealedSecret or None
-        Sealed with this target's `id`.
-    id : str
-        Made here unless given.
+        Encrypted for this target's `id`.
     """
 
     tenant: str
@@ -48,7 +44,7 @@ class NewTarget:
 
 @dataclass(frozen=True)
 class StoredTarget:
-    """A kept target. Times are milliseconds since 1970; `version` grows with every change."""
+    """A saved target. Times are milliseconds since 1970; every change increments `version`."""
 
     id: str
     tenant: str
@@ -67,31 +63,31 @@ class StoredTarget:
 
     @property
     def secret_last4(self) -> str | None:
-        """What the secret is recognised by; ``None`` where there is none."""
+        """Last characters of the secret, or ``None`` if there is none."""
         return None if self.sealed_secret is None else self.sealed_secret.last4
 
 
 def add(c: Connection, new: NewTarget) -> StoredTarget:
-    """Keep a target."""
-    written = {"id": new.id, "tenant": new.tenant, "version": 1, "created_at": now_ms(), "updated_at": now_ms()}
-    values = written | _described(new) | sealed_columns(new.sealed_secret)
-    return _target(c.execute(insert(targets).values(values).returning(targets)).mappings().one())
+    """Add a target."""
+    row = {"id": new.id, "tenant": new.tenant, "version": 1, "created_at": now_ms(), "updated_at": now_ms()}
+    values = row | _described(new) | sealed_columns(new.sealed_secret)
+    return target_from(c.execute(insert(targets).values(values).returning(targets)).mappings().one())
 
 
 def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = False) -> StoredTarget | None:
-    """Read a tenant's target; workers say ``None`` for the tenant.
+    """Read a tenant's target; ``tenant=None`` reads any tenant's.
 
-    A removed one is found only where `removed` is true: jobs asked for before may still need it.
+    A removed target is returned only with ``removed=True``, for jobs that were requested before.
     """
     row = c.execute(select(targets).where(*_of(target_id, tenant, removed))).mappings().one_or_none()
-    return None if row is None else _target(row)
+    return None if row is None else target_from(row)
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredTarget]:
-    """Read a tenant's targets, newest first, after ``before = (created_at, id)`` of the page before."""
+    """List a tenant's targets, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(targets).where(targets.c.tenant == tenant, targets.c.removed_at.is_(None))
     query = page_of(query, targets.c.created_at, targets.c.id, before, limit)
-    return [_target(row) for row in c.execute(query).mappings()]
+    return [target_from(row) for row in c.execute(query).mappings()]
 
 
 def replace(
@@ -103,25 +99,23 @@ def replace(
     keep_secret: bool = False,
     version: int | None = None,
 ) -> StoredTarget | None:
-    """Put a new description in a target's place.
+    """Replace the description of a target.
 
     Parameters
     ----------
-    c : Connection
-        A transaction.
     target_id, tenant : str
-        Which target; those in `new` are not used.
+        The target; the id and tenant in `new` are ignored.
     new : NewTarget
-        What it becomes. Its secret must be sealed with `target_id`.
+        The new description. Its secret must be encrypted for `target_id`.
     keep_secret : bool
-        Keep the secret that is stored, since nobody can read it to send it again.
+        Whether to keep the stored secret, which callers cannot read and send again.
     version : int, optional
         Replace only this version (``If-Match``).
 
     Returns
     -------
     StoredTarget or None
-        ``None`` where the tenant has no such target, or not in that version.
+        ``None`` if the tenant has no such target or it has another version.
     """
     values = _described(new) | ({} if keep_secret else sealed_columns(new.sealed_secret))
     changed = update(targets).where(*_of(target_id, tenant, removed=False))
@@ -129,18 +123,20 @@ def replace(
         changed = changed.where(targets.c.version == version)
     changed = changed.values(version=targets.c.version + 1, updated_at=now_ms(), **values)
     row = c.execute(changed.returning(targets)).mappings().one_or_none()
-    return None if row is None else _target(row)
+    return None if row is None else target_from(row)
 
 
 def remove(c: Connection, target_id: str, tenant: str) -> bool:
-    """Hide a target and forget its secret; its ratings stay. False where there is none."""
-    gone = update(targets).where(*_of(target_id, tenant, removed=False))
-    gone = gone.values(version=targets.c.version + 1, updated_at=now_ms(), removed_at=now_ms(), **sealed_columns(None))
-    return c.execute(gone).rowcount > 0
+    """Remove a target, delete its secret and keep its ratings; return false if there is none."""
+    removed = update(targets).where(*_of(target_id, tenant, removed=False))
+    removed = removed.values(
+        version=targets.c.version + 1, updated_at=now_ms(), removed_at=now_ms(), **sealed_columns(None)
+    )
+    return c.execute(removed).rowcount > 0
 
 
 def descriptor(target: StoredTarget) -> dict[str, Any]:
-    """Describe a target as a job carries it: everything but the secret."""
+    """Return the description that a job stores: everything except the secret."""
     return {
         "name": target.name,
         "kind": target.kind,
@@ -172,6 +168,7 @@ def _of(target_id: str, tenant: str | None, removed: bool) -> list[ColumnElement
     return conditions
 
 
-def _target(row: RowMapping) -> StoredTarget:
+def target_from(row: RowMapping) -> StoredTarget:
+    """Build a target from a full row of the table."""
     fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
     return StoredTarget(sealed_secret=sealed_from(row), **fields)

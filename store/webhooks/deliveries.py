@@ -1,10 +1,10 @@
-"""What is on its way to receivers: a notice becomes one delivery for each, and every attempt is kept.
+"""Queue of webhook deliveries: selection, leases and results of attempts.
 
-A delivery is claimed for a while (a lease) by whoever attempts it, so that two processes never send
-it at the same time. Its id is the webhook-id and stays the same: a receiver that hears it twice,
-because we died between sending and writing that down, can tell.
+A process leases a delivery before it sends it, so that two processes never send it at the same time. Its id is
+the ``webhook-id`` of every attempt: a receiver can detect a repeated delivery, which happens if a process dies
+after sending and before recording.
 
-`store.webhooks.fan_out` makes deliveries, this module attempts them, and `store.webhooks.delivery_log` shows them.
+`store.webhooks.fan_out` creates deliveries; `store.webhooks.delivery_log` lists them.
 """
 
 from __future__ import annotations
@@ -23,42 +23,40 @@ from store.webhooks import webhooks as endpoints
 from store.webhooks.webhooks import Webhook
 
 LEASE_S = 30.0
-"""Seconds until an attempt that was not recorded may be made again; longer than any attempt takes."""
+"""Seconds until an unrecorded attempt can be repeated; longer than any attempt."""
 
 AT_ONCE = 2
-"""Attempts under way at one receiver, over all processes."""
+"""Maximum concurrent attempts per receiver, over all processes."""
 
 AT_ONCE_TENANT = 16
-"""Attempts under way for one tenant: each job may name a receiver of its own, and all may be slow."""
+"""Maximum concurrent attempts per tenant, since each job can have a slow receiver of its own."""
 
 MOST_RECEIVERS = 1000
-"""Due deliveries that are looked at in one round."""
+"""Maximum number of due deliveries considered at once."""
 
 DISABLED_AFTER_S = 5 * 86_400
-"""Seconds of failures without a success after which an endpoint is told nothing more."""
+"""Seconds of failures without a success after which an endpoint is disabled."""
 
 KEPT_S = 30 * 86_400
-"""Seconds for which an ended delivery is kept with its attempts."""
+"""Seconds for which a finished delivery and its attempts are stored."""
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """A delivery that is ours to attempt.
+    """A delivery leased by this process.
 
     Attributes
     ----------
-    id, tenant : str
-        The webhook-id; whose it is.
-    url : str
-        Where it goes.
+    id : str
+        The webhook-id.
     payload : dict
-        What `store.webhooks.payloads.body_of` writes.
+        The body, before `store.webhooks.payloads.body_of` serialises it.
     number : int
-        Of this attempt, from 1.
+        Number of this attempt, from 1.
     claimed_at, lease_until : int
-        Milliseconds since 1970; the lease names the claim.
+        Milliseconds since 1970; `lease_until` identifies the lease.
     webhook : Webhook or None
-        The endpoint with its sealed secrets; ``None`` for a job's ``callback_url``.
+        The endpoint with its encrypted secrets; ``None`` for a job's ``callback_url``.
     """
 
     id: str
@@ -73,18 +71,16 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an attempt.
+    """Result of an attempt.
 
     Attributes
     ----------
-    elapsed_ms : int
-        How long it took.
     status : int or None
-        What was answered; ``None`` where nothing was.
+        HTTP status; ``None`` without a response.
     failure : str or None
-        Why it did not succeed, for people; ``None`` is success.
+        Reason of the failure, for display; ``None`` after a success.
     response : str or None
-        The beginning of the answer.
+        Start of the response's body.
     """
 
     elapsed_ms: int
@@ -95,16 +91,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Next:
-    """What is to be done after a failure.
+    """Retry decision after a failure.
 
     Attributes
     ----------
     delay_s : float or None
         Seconds until the next attempt; ``None`` gives up.
     rest_s : float
-        Seconds for which the receiver gets nothing else either.
+        Seconds without any delivery to this receiver.
     gone : bool
-        Whether the receiver asked never to be told again.
+        Whether the receiver answered HTTP 410 (never send again).
     """
 
     delay_s: float | None
@@ -113,29 +109,29 @@ class Next:
 
 
 def anything_due(c: Connection) -> bool:
-    """Whether there is anything to hand over or to attempt: one read, so that waiting costs no transaction."""
+    """Whether a notice or a delivery is due. One read, so that polling needs no transaction."""
     notices = select(outbox.c.id).where(outbox.c.state == "waiting", outbox.c.next_attempt_at <= now_ms())
     return bool(c.execute(select(or_(notices.exists(), select(deliveries.c.id).where(_is_free()).exists()))).scalar())
 
 
 def choose(c: Connection, limit: int) -> list[str]:
-    """Choose among what is due, the longest due first, so that no receiver and no tenant holds up another.
+    """Choose due deliveries, oldest first, without letting a receiver or tenant delay the others.
 
-    At most `AT_ONCE` for each receiver and `AT_ONCE_TENANT` for each tenant, with what is under way. It
-    only reads: with a long backlog it takes its time, and nobody who writes should wait for that.
+    At most `AT_ONCE` per receiver and `AT_ONCE_TENANT` per tenant, including leased ones. It only reads, because
+    it is slow with a long backlog and must not block writers.
     """
     receiver = func.coalesce(deliveries.c.webhook_id, deliveries.c.url)
     held = and_(deliveries.c.state == "waiting", deliveries.c.lease_until > now_ms())
     under_way = select(receiver.label("receiver"), func.count().label("attempts")).where(held).group_by(receiver)
-    turn = func.row_number().over(partition_by=receiver, order_by=(deliveries.c.next_attempt_at, deliveries.c.id))
+    rank = func.row_number().over(partition_by=receiver, order_by=(deliveries.c.next_attempt_at, deliveries.c.id))
     columns = (deliveries.c.id, deliveries.c.tenant, deliveries.c.next_attempt_at)
-    line = select(*columns, receiver.label("receiver"), turn.label("turn")).where(_is_free()).subquery()
+    queue = select(*columns, receiver.label("receiver"), rank.label("rank")).where(_is_free()).subquery()
     busy = under_way.subquery()
     fair = (
-        select(line.c.id, line.c.tenant)
-        .outerjoin(busy, busy.c.receiver == line.c.receiver)
-        .where(line.c.turn + func.coalesce(busy.c.attempts, 0) <= AT_ONCE)
-        .order_by(line.c.next_attempt_at, line.c.id)
+        select(queue.c.id, queue.c.tenant)
+        .outerjoin(busy, busy.c.receiver == queue.c.receiver)
+        .where(queue.c.rank + func.coalesce(busy.c.attempts, 0) <= AT_ONCE)
+        .order_by(queue.c.next_attempt_at, queue.c.id)
         .limit(MOST_RECEIVERS)
     )
     tenants = select(deliveries.c.tenant, func.count()).where(held).group_by(deliveries.c.tenant)
@@ -149,24 +145,14 @@ def choose(c: Connection, limit: int) -> list[str]:
 
 
 def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[Claimed]:
-    """Take due deliveries: those of `choose` that nobody else has taken since.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    ids : sequence of str
-        Which ones.
-    lease_s : float
-        Seconds until another may take them unless `record` comes.
-    """
+    """Lease the deliveries of `choose` for `lease_s` seconds, except those leased by others since."""
     now = read_clock(c)
     if not ids:
         return []
     free = select(deliveries.c.id).where(deliveries.c.id.in_(ids), _is_free()).with_for_update(skip_locked=True)
-    taken = update(deliveries).where(deliveries.c.id.in_(free), _is_free())
-    rows = c.execute(taken.values(lease_until=now + round(lease_s * 1000)).returning(deliveries)).mappings().all()
-    known = _webhooks_of(c, {row["webhook_id"] for row in rows} - {None})
+    leased = update(deliveries).where(deliveries.c.id.in_(free), _is_free())
+    rows = c.execute(leased.values(lease_until=now + round(lease_s * 1000)).returning(deliveries)).mappings().all()
+    endpoint_of = _webhooks_of(c, {row["webhook_id"] for row in rows} - {None})
     return [
         Claimed(
             id=row["id"],
@@ -176,42 +162,31 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
             number=row["attempts"] + 1,
             claimed_at=now,
             lease_until=row["lease_until"],
-            webhook=known.get(row["webhook_id"]),
+            webhook=endpoint_of.get(row["webhook_id"]),
         )
         for row in rows
     ]
 
 
 def record(c: Connection, claimed: Claimed, outcome: Outcome, then: Next | None = None) -> str | None:
-    """Write down what came of an attempt.
-
-    Parameters
-    ----------
-    c : Connection
-        A transaction.
-    claimed : Claimed
-        Ours.
-    outcome : Outcome
-        What came of it.
-    then : Next, optional
-        What to do after a failure; left out after a success.
+    """Record the result of an attempt; `then` is the retry decision after a failure.
 
     Returns
     -------
     str or None
-        How the delivery is left: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its
-        endpoint). ``None`` if it is not ours any more; then nothing is written.
+        New state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
+        ``None`` if the lease was lost; nothing is written then.
     """
-    webhook = _lock_webhook(c, claimed)  # before the delivery, as everyone who changes both does
+    webhook = _lock_webhook(c, claimed)  # locked before the delivery, in the same order as everywhere
     end = "delivered" if then is None else "given-up" if then.delay_s is None else None
-    left: dict[str, Any] = {"attempts": claimed.number, "lease_until": None}
+    state: dict[str, Any] = {"attempts": claimed.number, "lease_until": None}
     if end is None:
         assert then is not None and then.delay_s is not None  # noqa: S101, PT018
-        left |= {"next_attempt_at": now_ms() + round(then.delay_s * 1000)}
+        state |= {"next_attempt_at": now_ms() + round(then.delay_s * 1000)}
     else:
-        left |= {"state": end, "ended_at": now_ms()}
-    ours = (deliveries.c.id == claimed.id, deliveries.c.state == "waiting")
-    held = update(deliveries).where(*ours, deliveries.c.lease_until == claimed.lease_until).values(**left)
+        state |= {"state": end, "ended_at": now_ms()}
+    waiting = (deliveries.c.id == claimed.id, deliveries.c.state == "waiting")
+    held = update(deliveries).where(*waiting, deliveries.c.lease_until == claimed.lease_until).values(**state)
     if c.execute(held).rowcount == 0:
         return None
     c.execute(
@@ -220,19 +195,19 @@ def record(c: Connection, claimed: Claimed, outcome: Outcome, then: Next | None 
         )
     )
     if then is not None and then.rest_s > 0:
-        _rest(c, claimed, then.rest_s)
-    if webhook is not None and _judge(c, webhook, then):
+        _postpone_others(c, claimed, then.rest_s)
+    if webhook is not None and _is_disabled(c, webhook, then):
         return "disabled"
     return end or "waiting"
 
 
 def forget(c: Connection, kept_s: float = KEPT_S) -> int:
-    """Delete deliveries that ended more than `kept_s` seconds ago; returns how many."""
+    """Delete deliveries that ended more than `kept_s` seconds ago; return their number."""
     old = and_(deliveries.c.state != "waiting", deliveries.c.ended_at <= now_ms() - round(kept_s * 1000))
     return c.execute(delete(deliveries).where(old)).rowcount
 
 
-# ---------------------------------------------------------------------------- what is due
+# ---------------------------------------------------------------------------- due deliveries
 def _is_free() -> ColumnElement[bool]:
     unheld = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
     return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), unheld)
@@ -245,7 +220,7 @@ def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhoo
     return {row["id"]: endpoints.webhook_from(row) for row in rows}
 
 
-# ---------------------------------------------------------------------------- what a failure costs
+# ---------------------------------------------------------------------------- failures of an endpoint
 def _lock_webhook(c: Connection, claimed: Claimed) -> Webhook | None:
     if claimed.webhook is None:
         return None
@@ -254,8 +229,8 @@ def _lock_webhook(c: Connection, claimed: Claimed) -> Webhook | None:
     return None if row is None else endpoints.webhook_from(row)
 
 
-def _rest(c: Connection, claimed: Claimed, rest_s: float) -> None:
-    """Let a receiver that is under load come to itself: whatever waits for it waits that long."""
+def _postpone_others(c: Connection, claimed: Claimed, rest_s: float) -> None:
+    """Postpone all waiting deliveries of an overloaded receiver."""
     of = (
         (deliveries.c.url == claimed.url, deliveries.c.webhook_id.is_(None), deliveries.c.tenant == claimed.tenant)
         if claimed.webhook is None
@@ -266,13 +241,13 @@ def _rest(c: Connection, claimed: Claimed, rest_s: float) -> None:
     c.execute(update(deliveries).where(*of, *early).values(next_attempt_at=until))
 
 
-def _judge(c: Connection, webhook: Webhook, then: Next | None) -> bool:
-    """Count a success or a failure for an endpoint; true if it is told nothing more from now on."""
+def _is_disabled(c: Connection, webhook: Webhook, then: Next | None) -> bool:
+    """Record a success or a failure of an endpoint; return whether it is disabled now."""
     if then is None:
         if webhook.failing_since is not None:
-            _since(c, webhook, None)
+            _set_failing_since(c, webhook, None)
         return False
-    since = webhook.failing_since or _since(c, webhook, now_ms())
+    since = webhook.failing_since or _set_failing_since(c, webhook, now_ms())
     if then.gone:
         endpoints.disable(c, webhook.id, webhook.tenant, "gone")
         return True
@@ -282,8 +257,8 @@ def _judge(c: Connection, webhook: Webhook, then: Next | None) -> bool:
     return False
 
 
-def _since(c: Connection, webhook: Webhook, when: Any) -> int | None:
+def _set_failing_since(c: Connection, webhook: Webhook, time: Any) -> int | None:
     changed = update(webhooks).where(webhooks.c.id == webhook.id)
-    changed = changed.values(failing_since=when, version=webhooks.c.version + 1, updated_at=now_ms())
+    changed = changed.values(failing_since=time, version=webhooks.c.version + 1, updated_at=now_ms())
     since: int | None = c.execute(changed.returning(webhooks.c.failing_since)).scalar_one()
     return since

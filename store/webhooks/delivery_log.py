@@ -1,4 +1,4 @@
-"""What was sent to a receiver and what came of it, for its owner; and sending it again."""
+"""Delivery log: deliveries to a receiver with their attempts, and redelivery."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from store.core.schema import outbox
 
 @dataclass(frozen=True)
 class ToWebhook:
-    """An endpoint of a tenant."""
+    """Deliveries to a webhook endpoint of a tenant."""
 
     webhook_id: str
     tenant: str
@@ -23,7 +23,7 @@ class ToWebhook:
 
 @dataclass(frozen=True)
 class ToCallback:
-    """The own receiver of a tenant's job."""
+    """Deliveries to the ``callback_url`` of a tenant's job."""
 
     job_id: str
     tenant: str
@@ -34,7 +34,7 @@ Receiver = ToWebhook | ToCallback
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at a delivery; `at` is in milliseconds since 1970, `status` None where nothing was answered."""
+    """An attempt of a delivery; `at` is in milliseconds since 1970, `status` is ``None`` without a response."""
 
     number: int
     at: int
@@ -46,7 +46,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Delivery:
-    """A delivery as it stands. Times are milliseconds since 1970.
+    """A delivery. Times are milliseconds since 1970.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class Delivery:
     state : str
         ``waiting``, ``delivered`` or ``given-up``.
     attempts : int
-        Made so far.
+        Number of attempts so far.
     next_attempt_at : int
-        When a waiting one is due.
+        When a waiting delivery is due.
     """
 
     id: str
@@ -82,7 +82,7 @@ def find(c: Connection, delivery_id: str, receiver: Receiver) -> Delivery | None
 
 
 def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
-    """Read the attempts at a delivery, in order."""
+    """List the attempts of a delivery, in order."""
     shown = (delivery_attempts.c[name] for name in Attempt.__dataclass_fields__)
     query = select(*shown).where(delivery_attempts.c.delivery_id == delivery_id).order_by(delivery_attempts.c.number)
     return [Attempt(*row) for row in c.execute(query)]
@@ -96,7 +96,7 @@ def page(
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Delivery]:
-    """Read a receiver's deliveries, newest first, after ``before = (created_at, id)`` of the page before."""
+    """List a receiver's deliveries, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(*_SHOWN).where(*_to(receiver))
     if state is not None:
         query = query.where(deliveries.c.state == state)
@@ -105,10 +105,10 @@ def page(
 
 
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
-    """Send a delivery again at once, to `url` if its receiver has moved there, under the same webhook-id.
+    """Queue a delivery again, due at once, with the same webhook-id and optionally another `url`.
 
-    It is tried as often as is left of its schedule, and at least once. One that is being attempted
-    now is attempted again after that.
+    The remaining attempts of its schedule are made, at least one. If an attempt is running, the next one
+    follows after it.
     """
     waits = deliveries.c.state == "waiting"
     again = update(deliveries).where(deliveries.c.id == delivery_id, *_to(receiver))
@@ -124,10 +124,10 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
 
 
 def _to(receiver: Receiver) -> list[ColumnElement[bool]]:
-    mine = deliveries.c.tenant == receiver.tenant
+    own = deliveries.c.tenant == receiver.tenant
     match receiver:
         case ToWebhook(webhook_id):
-            return [mine, deliveries.c.webhook_id == webhook_id]
+            return [own, deliveries.c.webhook_id == webhook_id]
         case ToCallback(job_id):
-            news = select(outbox.c.id).where(outbox.c.job_id == job_id)
-            return [mine, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(news)]
+            notices = select(outbox.c.id).where(outbox.c.job_id == job_id)
+            return [own, deliveries.c.webhook_id.is_(None), deliveries.c.outbox_id.in_(notices)]

@@ -1,6 +1,6 @@
-"""Notices to be delivered, written in the transaction that caused them and kept until they are.
+"""Outbox: notices for webhooks, written in the transaction that causes them.
 
-One per job and kind, so that a repeated transaction announces nothing twice.
+A job has at most one notice of a kind, so that a repeated transaction sends nothing twice.
 """
 
 from __future__ import annotations
@@ -18,22 +18,16 @@ from store.core.schema import jobs, outbox
 
 @dataclass(frozen=True)
 class Notice:
-    """A notice that waits to be delivered.
+    """A notice that waits for delivery.
 
     Attributes
     ----------
-    id : int
-        Its row.
-    job_id, tenant : str
-        Whom it concerns.
     kind : str
         ``job.succeeded``, ``job.failed``, ``job.cancelled``, ``rating.published`` …
     data : dict or None
-        Its facts, thin. ``None``: what the row holds is no notice, and cannot be told to anybody.
+        Its facts; ``None`` if the row has no valid payload.
     callback_url : str or None
         The job's own receiver.
-    attempts : int
-        Deliveries tried before.
     created_at : int
         Milliseconds since 1970.
     """
@@ -49,16 +43,16 @@ class Notice:
 
 
 def announce(c: Connection, job_id: str, kinds: Sequence[str], data: Mapping[str, Any], at: int | None = None) -> None:
-    """Write one notice for each kind, due at once."""
-    when: Any = now_ms() if at is None else at
+    """Add one notice of each kind, due at once."""
+    time: Any = now_ms() if at is None else at
     for kind in kinds:
         c.execute(
             insert(outbox).values(
                 job_id=job_id,
                 kind=kind,
                 payload={"type": kind, "data": dict(data)},
-                created_at=when,
-                next_attempt_at=when,
+                created_at=time,
+                next_attempt_at=time,
                 attempts=0,
                 state="waiting",
             )
@@ -66,21 +60,23 @@ def announce(c: Connection, job_id: str, kinds: Sequence[str], data: Mapping[str
 
 
 def announce_once(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
-    """Write a notice unless one of its kind was written for the job; the caller holds what it is about."""
-    told = select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)
-    if c.execute(told).first() is None:
+    """Add a notice unless the job has one of this kind. The caller has locked the subject of the notice."""
+    existing = select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)
+    if c.execute(existing).first() is None:
         announce(c, job_id, (kind,), data)
 
 
 def due(c: Connection, limit: int = 100) -> list[Notice]:
-    """Read the notices that are due, oldest first, and lock them; those another transaction holds are left out."""
+    """List and lock due notices, oldest first, except those locked by other transactions."""
     rows = c.execute(
         select(
             outbox.c.id,
             outbox.c.job_id,
             jobs.c.tenant,
             outbox.c.kind,
-            type_coerce(outbox.c.payload, Text).label("data"),  # read below: a bad row must not keep back the others
+            type_coerce(outbox.c.payload, Text).label(
+                "data"
+            ),  # parsed below, so that an invalid row does not block the others
             jobs.c.callback_url,
             outbox.c.attempts,
             outbox.c.created_at,
@@ -95,22 +91,17 @@ def due(c: Connection, limit: int = 100) -> list[Notice]:
 
 
 def delivered(c: Connection, notice_id: int) -> None:
-    """Close a notice that every receiver has taken, or that has no receiver."""
+    """Close a notice after its deliveries were created."""
     _change(c, notice_id, state="delivered", delivered_at=now_ms(), attempts=outbox.c.attempts + 1)
 
 
-def postpone(c: Connection, notice_id: int, delay_s: float) -> None:
-    """Try a notice again later, after a delivery that failed."""
-    _change(c, notice_id, next_attempt_at=now_ms() + int(delay_s * 1000), attempts=outbox.c.attempts + 1)
-
-
 def give_up(c: Connection, notice_id: int) -> None:
-    """Close a notice that could not be delivered."""
+    """Close a notice without a valid payload."""
     _change(c, notice_id, state="given-up", attempts=outbox.c.attempts + 1)
 
 
 def _data(written: str) -> dict[str, Any] | None:
-    """Take the facts out of a row's JSON, if it is what `announce` writes."""
+    """Parse the payload of `announce` and return its facts, or ``None`` if it is invalid."""
     try:
         payload = json.loads(written, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -120,7 +111,7 @@ def _data(written: str) -> dict[str, Any] | None:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def _change(c: Connection, notice_id: int, **values: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a webhook's body holds: the thin payload of Standard Webhooks, or a CloudEvent around the same data."""
+"""Bodies of webhook requests: Standard Webhooks or CloudEvents."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from store.core.clock import iso
 Envelope = Literal["standard", "cloudevents"]
 
 MOST_BYTES = 20_000
-"""Longest body. Standard Webhooks wants it below 20 kB, so that every receiver can read it."""
+"""Maximum size of a body; Standard Webhooks recommends less than 20 kB."""
 
 CUT_TEXT = 500
-"""Characters that are kept of a text where the whole would be too long."""
+"""Characters kept of each text in a body that would be too long."""
 
 CONTENT_TYPES: Mapping[str, str] = {
     "standard": "application/json",
@@ -25,24 +25,24 @@ CONTENT_TYPES: Mapping[str, str] = {
 def wrap(
     envelope: str, message_id: str, kind: str, at: int, data: Mapping[str, Any], *, source: str = "/"
 ) -> dict[str, Any]:
-    """Write a notice down as its receiver wants it.
+    """Build the payload of a notice in the format of its receiver.
 
     Parameters
     ----------
     envelope : str
         ``standard``, or ``cloudevents`` (CloudEvents 1.0, structured mode).
     message_id : str
-        The webhook-id; a CloudEvent names itself by it too.
+        The webhook-id, also the id of a CloudEvent.
     kind : str
         ``job.succeeded`` …
     at : int
-        When it happened, milliseconds since 1970.
+        Time of the event, in milliseconds since 1970.
     data : mapping
-        Its facts.
+        Facts about the event.
     source : str
-        Address of what it is about, relative unless the service knows its own; CloudEvents only.
+        URL of the subject, relative if the service's public URL is not set; CloudEvents only.
     """
-    facts = _thin(data)
+    facts = _shortened(data)
     if envelope == "standard":
         return {"type": kind, "timestamp": iso(at), "data": facts}
     return {
@@ -57,19 +57,19 @@ def wrap(
 
 
 def body_of(payload: Mapping[str, Any]) -> bytes:
-    """Write a payload as it goes over the wire and is signed: the same bytes for every attempt."""
+    """Serialise a payload; the bytes, which are signed, are the same for every attempt."""
     return json.dumps(payload, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def content_type_of(payload: Mapping[str, Any]) -> str:
-    """Name the media type of a payload that `wrap` made."""
+    """Return the media type of a payload from `wrap`."""
     return CONTENT_TYPES["cloudevents" if "specversion" in payload else "standard"]
 
 
-def _thin(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what makes a body too long; who is told can read the whole under the ids that remain."""
+def _shortened(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Shorten facts that make a body too long; the receiver can read all of them by the remaining ids."""
     facts = dict(data)
-    if len(body_of(facts)) <= MOST_BYTES - 1_000:  # the rest is the envelope's
+    if len(body_of(facts)) <= MOST_BYTES - 1_000:  # 1,000 bytes are reserved for the envelope
         return facts
     short = {name: _cut(value) for name, value in facts.items() if isinstance(value, str | int | float | None)}
     return dict(list(short.items())[:20]) | {"cut": True}

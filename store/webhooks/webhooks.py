@@ -1,4 +1,4 @@
-"""Endpoints that are told what happens. Their secrets sign what is sent, and are shown once."""
+"""Webhook endpoints. Their secrets sign each request and are shown only once."""
 
 from __future__ import annotations
 
@@ -25,38 +25,34 @@ EVENTS = (
     "rating.expiring",
     "rating.withdrawn",
 )
-"""Types of notice that an endpoint can subscribe to."""
+"""Event types that an endpoint can subscribe to."""
 
 PING = "ping"
-"""The type of a notice that is only sent when it is asked for."""
+"""Event type of a test delivery, sent only on request."""
 
-SECRET_PREFIX = "whsec_"  # noqa: S105  how Standard Webhooks marks a secret
+SECRET_PREFIX = "whsec_"  # noqa: S105  prefix of secrets in Standard Webhooks
 SECRET_BYTES = 32
 FIELD = "secret"
 
 OVERLAP_S = 86_400
-"""Seconds for which a secret that was replaced still signs beside the new one."""
+"""Seconds for which a replaced secret signs requests in addition to the new one."""
 
 MOST_WEBHOOKS = 100
-"""Endpoints of one tenant: each notice becomes as many deliveries."""
+"""Maximum number of endpoints per tenant, since each notice becomes a delivery to each of them."""
 
 
 @dataclass(frozen=True)
 class NewWebhook:
-    """An endpoint to be told.
+    """Fields of a new endpoint.
 
     Attributes
     ----------
-    tenant, url, description : str
-        Whose it is, where it is, and what its owner calls it.
     events : sequence of str
-        Of `EVENTS`; empty means all.
+        A subset of `EVENTS`; empty means all.
     envelope : str
         ``standard`` or ``cloudevents``.
     sealed_secret : SealedSecret
-        Sealed with this endpoint's `id`.
-    id : str
-        Made here unless given.
+        Encrypted for this endpoint's `id`.
     """
 
     tenant: str
@@ -70,20 +66,20 @@ class NewWebhook:
 
 @dataclass(frozen=True)
 class Webhook:
-    """An endpoint as it is kept. Times are milliseconds since 1970; `version` grows with every change.
+    """A stored endpoint. Times are milliseconds since 1970; every change increments `version`.
 
     Attributes
     ----------
     state : str
         ``enabled`` or ``disabled``.
     disabled_why : str or None
-        ``gone`` (it answered 410) or ``failing`` (for days).
+        ``gone`` (it answered HTTP 410) or ``failing`` (for days).
     failing_since : int or None
-        When the first of the attempts failed that have failed without a success since.
+        Time of the first failure since the last success.
     previous_secret : SealedSecret or None
         The secret before the last rotation.
     previous_until : int or None
-        Until when that one still signs.
+        When the previous secret stops signing.
     """
 
     id: str
@@ -103,35 +99,29 @@ class Webhook:
     updated_at: int
 
     def wants(self, kind: str) -> bool:
-        """Whether it subscribed to notices of this type."""
+        """Whether the endpoint subscribed to this event type."""
         return not self.events or kind in self.events
 
 
 def new_secret() -> str:
-    """Make a secret as Standard Webhooks writes it: ``whsec_`` and the base64 of 32 random bytes."""
+    """Generate a secret in the format of Standard Webhooks: ``whsec_`` and 32 random bytes in base64."""
     return SECRET_PREFIX + base64.b64encode(os.urandom(SECRET_BYTES)).decode()
 
 
 def seal(vault: Vault, plain: str, tenant: str, webhook_id: str) -> SealedSecret:
-    """Seal an endpoint's secret where it belongs."""
+    """Encrypt an endpoint's secret."""
     return vault.seal(plain, tenant=tenant, target=webhook_id, field=FIELD)
 
 
 def reveal(vault: Vault, sealed: SealedSecret, tenant: str, webhook_id: str) -> str:
-    """Open an endpoint's secret, the present one or the one before.
-
-    Raises
-    ------
-    SecretLost, SecretMoved
-        As `Vault.open`.
-    """
+    """Decrypt an endpoint's current or previous secret; errors as for `Vault.open`."""
     return vault.open(sealed, tenant=tenant, target=webhook_id, field=FIELD)
 
 
 def add(c: Connection, new: NewWebhook) -> Webhook | None:
-    """Keep an endpoint; ``None`` where the tenant has `MOST_WEBHOOKS` already."""
-    kept = select(func.count()).where(webhooks.c.tenant == new.tenant, webhooks.c.removed_at.is_(None))
-    if c.execute(kept).scalar_one() >= MOST_WEBHOOKS:
+    """Add an endpoint; return ``None`` if the tenant has `MOST_WEBHOOKS` already."""
+    count = select(func.count()).where(webhooks.c.tenant == new.tenant, webhooks.c.removed_at.is_(None))
+    if c.execute(count).scalar_one() >= MOST_WEBHOOKS:
         return None
     values = {
         "id": new.id,
@@ -153,7 +143,7 @@ def find(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Webhook]:
-    """Read a tenant's endpoints, newest first, after ``before = (created_at, id)`` of the page before."""
+    """List a tenant's endpoints, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(webhooks).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
     query = page_of(query, webhooks.c.created_at, webhooks.c.id, before, limit)
     return [webhook_from(row) for row in c.execute(query).mappings()]
@@ -169,19 +159,19 @@ def replace(
     events: Sequence[str],
     envelope: str,
 ) -> Webhook | None:
-    """Change what an endpoint is told and where. What waits for it goes to the new address."""
+    """Change an endpoint; waiting deliveries are sent to its new URL."""
     changed = _change(c, webhook_id, tenant, failing_since=None, **_described(url, description, events, envelope))
     if changed is not None:
-        _waiting(c, webhook_id, url=url)
+        _update_waiting(c, webhook_id, url=url)
     return changed
 
 
 def rotate(
     c: Connection, webhook_id: str, tenant: str, fresh: SealedSecret, overlap_s: float = OVERLAP_S
 ) -> Webhook | None:
-    """Put a new secret in place of the present one, which goes on signing beside it for `overlap_s` seconds.
+    """Replace the secret; the old one also signs for another `overlap_s` seconds.
 
-    A secret that was replaced before that, and still signed, stops at once: there are never three.
+    A secret that was replaced before stops signing at once, so at most two sign.
     """
     return _change(
         c,
@@ -196,34 +186,34 @@ def rotate(
 
 
 def enable(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
-    """Tell an endpoint again. What was given up meanwhile is not sent by itself."""
+    """Enable an endpoint again. Deliveries that were given up are not resent."""
     return _change(c, webhook_id, tenant, state="enabled", disabled_why=None, failing_since=None)
 
 
 def disable(c: Connection, webhook_id: str, tenant: str, why: str) -> Webhook | None:
-    """Tell an endpoint nothing more, and give up what waits for it."""
+    """Disable an endpoint and give up its waiting deliveries."""
     changed = _change(c, webhook_id, tenant, state="disabled", disabled_why=why)
     if changed is not None:
-        _waiting(c, webhook_id, state="given-up", ended_at=now_ms())
+        _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
     return changed
 
 
 def remove(c: Connection, webhook_id: str, tenant: str) -> bool:
-    """Hide an endpoint, forget its secrets and give up what waits for it. False where there is none."""
-    forgotten = dict.fromkeys(("previous_ciphertext", "previous_nonce", "previous_key_id", "previous_until"))
+    """Remove an endpoint, delete its secrets and give up its waiting deliveries; return false if there is none."""
+    previous = dict.fromkeys(("previous_ciphertext", "previous_nonce", "previous_key_id", "previous_until"))
     blank = sealed_columns(SealedSecret(b"", b"", "", ""))
-    if _change(c, webhook_id, tenant, removed_at=now_ms(), **forgotten, **blank) is None:
+    if _change(c, webhook_id, tenant, removed_at=now_ms(), **previous, **blank) is None:
         return False
-    _waiting(c, webhook_id, state="given-up", ended_at=now_ms())
+    _update_waiting(c, webhook_id, state="given-up", ended_at=now_ms())
     return True
 
 
 def webhook_from(row: RowMapping) -> Webhook:
-    """Read a full row of `webhooks`."""
+    """Build an endpoint from a full row of the table."""
     own = ("id", "tenant", "url", "description", "envelope", "state", "disabled_why", "failing_since")
     times = ("previous_until", "version", "created_at", "updated_at")
     sealed = sealed_from(row)
-    assert sealed is not None  # noqa: S101  the column is never empty
+    assert sealed is not None  # noqa: S101  the column is never NULL
     previous = None
     if row["previous_ciphertext"] is not None:
         cipher, nonce = bytes(row["previous_ciphertext"]), bytes(row["previous_nonce"])
@@ -251,6 +241,6 @@ def _change(c: Connection, webhook_id: str, tenant: str, **values: Any) -> Webho
     return None if row is None else webhook_from(row)
 
 
-def _waiting(c: Connection, webhook_id: str, **values: Any) -> None:
+def _update_waiting(c: Connection, webhook_id: str, **values: Any) -> None:
     waits = (deliveries.c.webhook_id == webhook_id, deliveries.c.state == "waiting")
     c.execute(update(deliveries).where(*waits).values(**values))

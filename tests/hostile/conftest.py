@@ -26,7 +26,7 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs, observations
 from store.jobs.jobs import Job, NewJob
-from store.jobs.observations import Kept
+from store.jobs.observations import StoredObservation
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
@@ -279,7 +279,7 @@ class Office:
         assert stored is not None
         return dict(stored.document)
 
-    def ledger(self, job: Job) -> list[Kept]:
+    def ledger(self, job: Job) -> list[StoredObservation]:
         """Read everything that was recorded."""
         with self.workplace.database.read() as connection:
             return observations.page(connection, job.id, 0, 100_000)

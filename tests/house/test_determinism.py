@@ -76,7 +76,7 @@ def test_a_replay_of_the_record_in_any_order_is_the_same_rating(name):
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_crash_anywhere_changes_nothing(name):
+def test_a_crash_after_any_batch_leads_to_the_same_rating(name):
     method, first, record = run(name)
     answers = {one.probe.unit: one.reply for one in record}
     some = np.random.Generator(np.random.PCG64(2)).permutation(len(record))[: len(record) // 2]
@@ -101,7 +101,7 @@ def sealed_after_one_batch(method, record) -> str:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_an_answer_that_is_altered_breaks_the_seal(name):
+def test_an_altered_reply_changes_the_evidence_digest(name):
     method, _, record = run(name)
     first = next(at for at, one in enumerate(record) if one.reply.ok and not one.copied)
     altered = [
@@ -111,7 +111,7 @@ def test_an_answer_that_is_altered_breaks_the_seal(name):
     assert sealed_after_one_batch(method, altered) != sealed_after_one_batch(method, record)
 
 
-def test_another_process_with_other_hashes_of_strings_gives_the_same_ratings():
+def test_ratings_do_not_depend_on_the_hash_seed():
     program = (
         "import json, sys; sys.path.insert(0, 'tests/house')\n"
         "from test_determinism import SERVICES, run\n"

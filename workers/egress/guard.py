@@ -86,6 +86,21 @@ def read_place(url: str) -> Place:
     return _place(scheme, authority["host"], port)
 
 
+def place_of(url: str) -> Place:
+    """Read where a call leads.
+
+    Raises
+    ------
+    CallFailed
+        ``refused-address``, with what `read_place` says.
+    """
+    try:
+        return read_place(url)
+    except AddressRefused as refused:
+        message = str(refused)
+    raise CallFailed("refused-address", message)
+
+
 def _place(scheme: str, host: str, port: int) -> Place:
     """Read a host: a bracketed IPv6 address, a dotted IPv4 address or a name, and nothing between."""
     if host.startswith("["):

@@ -18,7 +18,8 @@ from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, StoredCorpus
 from store.corpora.items import MOST_ITEMS, NewItem
 from store.corpora.materials import author_of, new_item
-from store.corpora.rules import rules_for, told
+from store.corpora.rules import rules_for
+from store.corpora.specifications import dump_words
 from store.jobs import observations
 from store.jobs.jobs import Job
 
@@ -97,7 +98,7 @@ def _fits(corpus: StoredCorpus, wanted: AuthoredItems) -> bool:
     """Whether a corpus takes such items: pictures, or sentences of these words."""
     if corpus.kind != wanted.kind:
         return False
-    return wanted.words is None or corpus.rules is None or dict(corpus.rules.words) == told(wanted.words)
+    return wanted.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(wanted.words)
 
 
 def _new_corpus(c: Any, job: Job, wanted: AuthoredItems) -> NewCorpus:

@@ -91,7 +91,7 @@ def task_of(database: Database, job: Job) -> Task:
         own = corpus_items.every(c, corpus.id)
         others: Sequence[StoredItem] = ()
         if asked["reuse"] and corpus.rules is not None:
-            others = corpus_items.of_the_same_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
+            others = corpus_items.sentences_of_rules(c, job.tenant, corpus.rules.digest, corpus.id, MOST_ITEMS)
     kept = list(map(_sentence, own))
     by_id = {item.id: item for item in others}
     reused = list(reusable(words, kept, map(_sentence, others), writing.per_term))

@@ -51,6 +51,6 @@ PHRASES: Mapping[str, str] = {
 """Code -> phrase: why a reply was lost, published rules."""
 
 
-def counted(_part: Mapping[str, Any]) -> str:
+def counted(part: Mapping[str, Any]) -> str:  # noqa: ARG001
     """Return what is counted."""
     return "Texts"

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from assay.reports import EMBEDS
 from service.publishing.embed_cache import exhibit
 from store.ratings import published
-from store.ratings.published import Seen
+from store.ratings.published import DatedRating
 
 pytestmark = pytest.mark.anyio
 
@@ -210,7 +210,7 @@ async def test_the_badge_and_its_name_follow_the_days(rated, worker):
     await rated()
     with worker.database.read() as c:
         seen = published.of_address(c, URL)
-    later = [exhibit(Seen(seen.rating, seen.at + ms), EMBEDS[0], "http://x") for ms in (0, 1, 86_400_000)]
+    later = [exhibit(DatedRating(seen.rating, seen.at + ms), EMBEDS[0], "http://x") for ms in (0, 1, 86_400_000)]
     today, still, expired = ((one.body.decode(), one.headers["ETag"]) for one in later)
     assert today == still
     assert "today" in today[0]

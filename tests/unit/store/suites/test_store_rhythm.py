@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import SpecificationError
-from store.suites.recurrence import Rhythm
+from store.suites.recurrence import Recurrence
 
 
 def ms(*date: int) -> int:
@@ -28,14 +28,14 @@ def ms(*date: int) -> int:
     ],
 )
 def test_a_cron_expression_is_due_at_its_next_time_in_utc(cron, now, due):
-    assert Rhythm(cron).after(now, 0) == due
+    assert Recurrence(cron).after(now, 0) == due
 
 
 @given(
     now=st.integers(0, 4_000_000_000_000), anchor=st.integers(0, 4_000_000_000_000), step_s=st.integers(1, 10_000_000)
 )
 def test_an_interval_keeps_its_beat_whatever_was_missed(now, anchor, step_s):
-    due = Rhythm(interval_s=step_s).after(now, anchor)
+    due = Recurrence(interval_s=step_s).after(now, anchor)
     assert now < due <= now + step_s * 1000
     assert (due - anchor) % (step_s * 1000) == 0
 
@@ -52,7 +52,7 @@ def test_an_interval_keeps_its_beat_whatever_was_missed(now, anchor, step_s):
     ],
 )
 def test_the_shortest_time_between_two_runs_counts_across_midnight(cron, shortest_s):
-    rhythm = Rhythm(cron)
+    rhythm = Recurrence(cron)
     assert rhythm.shortest_s == shortest_s
     rhythm.check(shortest_s)
     with pytest.raises(SpecificationError, match=f"{shortest_s} s apart"):
@@ -62,15 +62,15 @@ def test_the_shortest_time_between_two_runs_counts_across_midnight(cron, shortes
 @pytest.mark.parametrize(
     ("rhythm", "field", "said"),
     [
-        (Rhythm(), "cron", "one of cron and interval_s"),
-        (Rhythm("0 3 * * *", 3600), "cron", "one of cron and interval_s"),
-        (Rhythm("0 3 * *"), "cron", "has 4"),
-        (Rhythm("0 0 3 * * *"), "cron", "has 6"),
-        (Rhythm("@daily is not five"), "cron", "cannot be read|has 4"),
-        (Rhythm("0 24 * * *"), "cron", "hour"),
-        (Rhythm("0 0 31 4 *"), "cron", "day-of-month"),
-        (Rhythm("0 0 * 2 MON#9"), "cron", "day-of-week"),
-        (Rhythm(interval_s=10), "interval_s", "10 s apart"),
+        (Recurrence(), "cron", "one of cron and interval_s"),
+        (Recurrence("0 3 * * *", 3600), "cron", "one of cron and interval_s"),
+        (Recurrence("0 3 * *"), "cron", "has 4"),
+        (Recurrence("0 0 3 * * *"), "cron", "has 6"),
+        (Recurrence("@daily is not five"), "cron", "cannot be read|has 4"),
+        (Recurrence("0 24 * * *"), "cron", "hour"),
+        (Recurrence("0 0 31 4 *"), "cron", "day-of-month"),
+        (Recurrence("0 0 * 2 MON#9"), "cron", "day-of-week"),
+        (Recurrence(interval_s=10), "interval_s", "10 s apart"),
     ],
 )
 def test_what_is_no_rhythm_is_refused_with_its_field(rhythm, field, said):
@@ -82,4 +82,4 @@ def test_what_is_no_rhythm_is_refused_with_its_field(rhythm, field, said):
 @given(st.text("0123456789*/,-#LW ", max_size=30))
 def test_no_text_breaks_the_reading_of_cron(text):
     with suppress(SpecificationError):
-        Rhythm(text).check(60)
+        Recurrence(text).check(60)

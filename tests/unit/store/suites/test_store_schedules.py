@@ -10,8 +10,8 @@ from sqlalchemy import update
 from store.core.agency_schema import schedules as table
 from store.jobs import jobs
 from store.suites import schedules, suites
-from store.suites.recurrence import Rhythm
-from store.suites.schedules import Bounds, NewSchedule, Orders, ready_made, seed_of
+from store.suites.recurrence import Recurrence
+from store.suites.schedules import Bounds, NewSchedule, Orders, job_template, seed_of
 from store.suites.suites import Cell
 from store.targets import targets
 from store.targets.targets import NewTarget
@@ -26,8 +26,8 @@ def scheduled(database, a_job):
 
     def make(*, orders=None, paused=False, tenant="acme", cron=None, interval_s=None, **special):
         interval_s = 3600 if cron is None and interval_s is None else interval_s
-        kept = Orders({"asked": 1}, [ready_made(a_job(**({"target": TARGET} | special)))])
-        new = NewSchedule(tenant, "weekly", orders or kept, Rhythm(cron, interval_s), paused, "key_1")
+        kept = Orders({"asked": 1}, [job_template(a_job(**({"target": TARGET} | special)))])
+        new = NewSchedule(tenant, "weekly", orders or kept, Recurrence(cron, interval_s), paused, "key_1")
         with database.write() as c:
             return schedules.add(c, new)
 
@@ -141,7 +141,9 @@ def test_a_schedule_that_is_resumed_makes_up_for_nothing(database, scheduled, la
 def test_a_new_rhythm_begins_from_now(database, scheduled):
     schedule = scheduled()
     with database.write() as c:
-        changed = schedules.replace(c, schedule.id, "acme", "x", schedule.orders, Rhythm(interval_s=60), paused=False)
+        changed = schedules.replace(
+            c, schedule.id, "acme", "x", schedule.orders, Recurrence(interval_s=60), paused=False
+        )
         assert schedules.replace(c, schedule.id, "rival", "x", schedule.orders, schedule.rhythm, paused=False) is None
     assert changed.next_at == changed.updated_at + 60_000
 
@@ -224,7 +226,9 @@ def test_a_target_that_rests_delays_the_run(database, scheduled, later, claimed)
 
 
 def test_a_scheduled_suite_is_made_with_its_cells_and_what_it_leaves_out(database, scheduled, later, a_job):
-    kept = [ready_made(a_job(target=TARGET, experiment={"method": "round-trip", "place": place})) for place in range(2)]
+    kept = [
+        job_template(a_job(target=TARGET, experiment={"method": "round-trip", "place": place})) for place in range(2)
+    ]
     cells = [Cell("round-trip", "gender", "es"), Cell("round-trip", "gender", "fr")]
     omitted = [{"method": "one-hop", "attribute": "race", "label": "es", "reason": "none"}]
     schedule = scheduled(orders=Orders({"asked": 1}, kept, cells, omitted))

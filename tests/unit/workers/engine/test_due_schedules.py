@@ -14,8 +14,8 @@ from store.jobs.jobs import NewJob
 from store.ratings import expiry
 from store.ratings.ratings import NewRating
 from store.suites import schedules
-from store.suites.recurrence import Rhythm
-from store.suites.schedules import NewSchedule, Orders, ready_made
+from store.suites.recurrence import Recurrence
+from store.suites.schedules import NewSchedule, Orders, job_template
 from store.webhooks import outbox
 from tests.support.jobs import new_job
 from workers.engine import due_schedules as scheduler
@@ -37,7 +37,7 @@ def acme_job() -> NewJob:
 
 
 def schedule(database: Database, *, due: bool = True) -> str:
-    new = NewSchedule("acme", "often", Orders({}, [ready_made(acme_job())]), Rhythm(interval_s=3600), False, None)
+    new = NewSchedule("acme", "often", Orders({}, [job_template(acme_job())]), Recurrence(interval_s=3600), False, None)
     with database.write() as c:
         made = schedules.add(c, new)
         if due:
