@@ -11,7 +11,7 @@ from typing import ClassVar
 from assay.composition.tables import INFERRED, Letters, TableName, compose, entries_of
 from assay.errors import SpecificationError
 from assay.model import Letter
-from assay.rating.aggregation import WORST_FIRST, worst_letter
+from assay.rating.decision import WORST_FIRST, worst_letter
 
 
 @dataclass(frozen=True, slots=True)

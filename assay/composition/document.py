@@ -26,7 +26,7 @@ from assay.composition.prediction import (
 from assay.composition.wording import explain_prediction
 from assay.errors import SpecificationError
 from assay.model import Interval, Kind, Observation
-from assay.rating.aggregation import vote_probabilities, worst_probabilities
+from assay.rating.decision import vote_probabilities, worst_probabilities
 
 MEASURED = "measured"
 """Provenance of the parts."""

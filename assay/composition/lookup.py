@@ -10,7 +10,7 @@ from assay.composition import TABLES, ChainAnswer, ChainProbabilities, TableName
 from assay.composition.notes import note
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities
 from assay.model import Letter, Probabilities
-from assay.rating.aggregation import WORST_FIRST, worst_letter
+from assay.rating.decision import WORST_FIRST, worst_letter
 
 DEFAULT_CONFIDENCE = 0.95
 """Probability that a letter must exceed the complement of to count as possible, where a rating does not say."""

@@ -50,7 +50,6 @@ def rating_document(
         Every host that the experiment's questions went to.
     """
     finding = rating.finding
-    components = finding.components
     return {
         "letter": rating.letter,
         "declared": rating.declared,
@@ -63,21 +62,11 @@ def rating_document(
         "target": dict(target),
         "author": None if author is None else dict(author),
         "hosts": list(hosts),
-        "components": [component_document(one, vocabulary) for one in components],
-        "aggregation": {
-            "rule": finding.aggregation,
-            "deciding": list(deciding_components(rating)),
-            **finding.detail,
-        },
+        "components": [component_document(one, vocabulary) for one in finding.components],
+        "aggregation": {"rule": finding.aggregation, "deciding": list(deciding_components(rating)), **finding.detail},
         "published": dict(rating.published),
         "reasons": [reason_document(reason, vocabulary) for reason in rating.reasons],
-        "counts": {
-            "asked": calls,
-            "failed": failed_calls,
-            "usable": sum(one.usable for one in components),
-            "unusable": sum(one.unusable for one in components),
-            "lost": sum(one.failed for one in components),
-        },
+        "counts": {"asked": calls, "failed": failed_calls, **_answers(finding.components)},
         "methodology": {"version": rating.methodology_version, "digest": METHODOLOGY_DIGEST},
         "engine_version": assay.__version__,
         "seed": seed,
@@ -112,6 +101,15 @@ def reason_document(reason: Reason, vocabulary: Vocabulary) -> dict[str, Any]:
         "text": explain(reason, vocabulary),
         "facts": dict(reason.facts),
         "component": reason.component,
+    }
+
+
+def _answers(components: Sequence[Component]) -> dict[str, int]:
+    """Count the answers of all components by what could be done with them."""
+    return {
+        "usable": sum(one.usable for one in components),
+        "unusable": sum(one.unusable for one in components),
+        "lost": sum(one.failed for one in components),
     }
 
 

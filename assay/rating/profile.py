@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.model import Letter, Probabilities
-from assay.rating.aggregation import worst_letter, worst_probabilities
+from assay.rating.decision import worst_letter, worst_probabilities
 
 
 @dataclass(frozen=True)

@@ -107,11 +107,9 @@ def rerate(
         author=document.get("author"),
         hosts=document.get("hosts", ()),
     )
+    version = {"version": methodology.version, "digest": methodology.digest}
     source = {"rating": document.get("id"), "methodology": dict(document["methodology"])}
-    return made | {
-        "methodology": {"version": methodology.version, "digest": methodology.digest},
-        "rerated_from": source,
-    }
+    return made | {"methodology": version, "rerated_from": source}
 
 
 def _with_reasons(finding: Finding, document: Mapping[str, Any]) -> Finding:

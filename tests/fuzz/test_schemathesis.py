@@ -32,7 +32,7 @@ from schemathesis.engine import events, from_schema
 from schemathesis.python.asgi import shutdown_lifespans
 
 from service.app import create_app
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.security import keys

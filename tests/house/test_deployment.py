@@ -18,8 +18,8 @@ from typer.main import get_command
 from cli.main import app
 from service.metrics import Meter
 from store.core.settings import Settings
-from workers.engine.metrics import WorkMeter
 from workers.engine.watchdog import EXIT_DEAF
+from workers.engine.worker_context import WorkMeter
 
 ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = {f"ASSAY_{name.upper()}" for name in Settings.model_fields}

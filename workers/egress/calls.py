@@ -15,9 +15,8 @@ from typing import Any, NoReturn, Self
 import httpx
 
 from assay import __version__
-from workers.egress.addresses import Network
 from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
-from workers.egress.guard import Resolve, place_of, resolve
+from workers.egress.guard import Network, Resolve, place_of, resolve
 from workers.egress.transport import Dial, GuardedTransport, dial
 from workers.egress.waiting import parse_retry_after, should_retry
 from workers.tenant_uploads import Library

@@ -19,10 +19,9 @@ import httpx
 from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
-from workers.egress.addresses import Address, Network
 from workers.egress.connection import HEADER_CAP, ClosedUnheard, Listener, Received
 from workers.egress.failures import CallFailed
-from workers.egress.guard import Guard, Place, Resolve, place_of, read_place, resolve
+from workers.egress.guard import Address, Guard, Network, Place, Resolve, place_of, read_place, resolve
 
 IDLE_S = 15.0
 """Seconds a kept connection may rest; servers close theirs after 5 s and more."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from assay.catalog import Attribute, attribute, split_sentences
 from assay.composition.prediction.measured_service import Contents, TransitionEvidence
-from assay.methods.translation.reading import read_hop, read_text
+from assay.methods.translation.collection import read_hop, read_text
 from assay.model import Observation, Translate
 
 _WORD = re.compile(r"\w[\w'\u2019]*")

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.composition.prediction.measured_service import TransitionEvidence
-from assay.statistics.bayes.transition import draw_transitions
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.bayes.transition import draw_excess_concordance, draw_transitions
 
 Draws = NDArray[np.float64]
 

@@ -187,7 +187,7 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     -------
     tuple of tuple of TransitionEvidence
         Chains to `predict_chain`; the composite's letter is that of all of them
-        (`assay.rating.aggregation`). None if a rating has no component with a matrix.
+        (`assay.rating.decision`). None if a rating has no component with a matrix.
 
     Raises
     ------

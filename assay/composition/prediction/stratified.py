@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.composition.prediction.measured_service import TransitionEvidence
 from assay.composition.prediction.pooled import Chained, Draws, draw_square
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.bayes.transition import draw_excess_concordance
 
 Answers = tuple[tuple[float, ...] | None, ...]
 """By value asked with: the share of each output, or nothing where it was not asked."""

@@ -24,10 +24,9 @@ from assay.methods.alternation import report
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.shared.answers import Answers
-from assay.methods.shared.look_sizes import EARLY, look_sizes
 from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
 from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply
-from assay.rating.component import Tolerance
+from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
 
 BATCH = 500

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from assay.bounds import check_bounds
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
-from assay.methods.shared.look_sizes import EARLY
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling import report
 from assay.methods.stimulus_sampling import words as spoken
@@ -41,7 +40,7 @@ from assay.methods.stimulus_sampling.vectors import (
     read_vectors,
 )
 from assay.model import Classify, Component, Finding, Kind, Probe, Reason, Reply
-from assay.rating.component import Measurement, Tolerance, insufficient
+from assay.rating.component import EARLY, Measurement, Tolerance, insufficient
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]

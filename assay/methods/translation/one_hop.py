@@ -30,14 +30,13 @@ from assay.methods.shared.distributions import (
     refuse_oversize,
     refuse_repeats,
 )
-from assay.methods.shared.look_sizes import look_sizes
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
 from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
-from assay.methods.translation.collection import Translations, chunks
+from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
 from assay.methods.translation.published_rules import adjust
-from assay.methods.translation.reading import Reading, align, read_hop
 from assay.model import Component, Finding, Kind, Probe, Translate
+from assay.rating.component import look_sizes
 
 BATCH = 500
 """Texts asked at once."""

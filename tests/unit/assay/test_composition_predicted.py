@@ -26,8 +26,7 @@ from assay.methods import RoundTrip
 from assay.model import Ask, Letter, Observation, Probe, Reply, Translate
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.statistics.bayes.transition import draw_transitions
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.bayes.transition import draw_excess_concordance, draw_transitions
 from tests.support.simulated.translators import round_trip_answer
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS

@@ -3,9 +3,10 @@ import threading
 
 import pytest
 
+from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
 from store.core.settings import Settings
-from store.security.secrets import KEY_FILE, SealedSecret, Vault
+from store.security.secrets import KEY_FILE, Vault
 
 PLACE = {"tenant": "acme", "target": "tgt_1", "field": "secret"}
 OLD, NEW = b"o" * 32, b"n" * 32
