@@ -92,7 +92,7 @@ class Method(ABC):
 
     # ------------------------------------------------------------------------ its report
     @staticmethod
-    def tables(part: Mapping[str, Any]) -> Iterable[object]:  # noqa: ARG004
+    def tables(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
         """Make tables (`assay.reports.view.Table`) of a component as stored, or of the aggregation.
 
         ``None`` among them is left out. The document may be old: what is not there makes no table.
@@ -100,12 +100,12 @@ class Method(ABC):
         return ()
 
     @staticmethod
-    def figures(part: Mapping[str, Any]) -> Iterable[object]:  # noqa: ARG004
+    def figures(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
         """Make figures (`assay.reports.view.Picture`) of a component as stored; else as for `tables`."""
         return ()
 
     @staticmethod
-    def counted(part: Mapping[str, Any]) -> str:  # noqa: ARG004
+    def counted(part: Mapping[str, Any], /) -> str:  # noqa: ARG004
         """Return the plural of what a component counts as usable, unusable or failed."""
         return "Answers"
 

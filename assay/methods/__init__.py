@@ -15,7 +15,6 @@ from typing import Any, cast
 from assay.catalog.shipped import specifications
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Method
-from assay.explain import Vocabulary
 from assay.methods.alternation.method import Alternation
 from assay.methods.association.method import Association
 from assay.methods.forced_choice.method import ForcedChoice
@@ -25,7 +24,6 @@ from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip
 from assay.methods.visual_stereotype.method import VisualStereotype
 from assay.model import Kind
-from assay.reports.presentation import Presentation
 
 AnyMethod = (
     RoundTrip
@@ -70,7 +68,7 @@ __all__ = [
     "every_method",
     "fit_to",
     "method_name",
-    "presentation_of",
+    "method_of",
     "usual_method",
 ]
 
@@ -107,12 +105,9 @@ def method_name(kind: type[AnyMethod]) -> str:
     return str(kind.method)
 
 
-def presentation_of(document: Mapping[str, Any]) -> Presentation:
-    """Return how a rating document is shown: by its method, or by the common fields if it is not installed."""
-    kind = next((each for each in every_method() if method_name(each) == document.get("method")), None)
-    if kind is None:
-        return Presentation()
-    return Presentation(kind.STEPS, Vocabulary.of(kind), kind.tables, kind.figures, kind.counted)
+def method_of(document: Mapping[str, Any]) -> type[Method]:
+    """Return the method that made a rating, which knows how it is shown; the base class if it is not installed."""
+    return next((each for each in every_method() if method_name(each) == document.get("method")), Method)
 
 
 def usual_method(kind: Kind) -> str | None:

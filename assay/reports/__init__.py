@@ -15,10 +15,10 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from assay.errors import UnknownName
+from assay.experiment import Method
 from assay.reports import html, json, markdown, terminal
 from assay.reports.embeds import apisjson, azure, backstage, badge, huggingface, jsonld, linkset, overlay, shields
 from assay.reports.embeds.public_view import Shown
-from assay.reports.presentation import Presentation
 
 __all__ = [
     "EMBEDS",
@@ -26,7 +26,6 @@ __all__ = [
     "GROUP",
     "Embed",
     "Format",
-    "Presentation",
     "Shown",
     "format_named",
     "installed_formats",
@@ -53,14 +52,14 @@ class Format:
         Of file names and addresses, with its dot.
     render : callable
         Writes the rating document (a mapping) as text; must not fail on what is absent. Its second argument is
-        the `Presentation` of the rating's method, for formats that show tables and figures
+        the class of the rating's method, for formats that show tables and figures
         (`assay.reports.reading.read` takes both); others ignore it.
     """
 
     name: str
     media_type: str
     suffix: str
-    render: Callable[[Mapping[str, Any], Presentation], str]
+    render: Callable[[Mapping[str, Any], type[Method]], str]
 
 
 FORMATS: tuple[Format, ...] = (
@@ -167,7 +166,7 @@ def format_named(name: str) -> Format:
     raise UnknownName("report format", name, every)
 
 
-def render(format_name: str, document: Mapping[str, Any], presentation: Presentation) -> str:
+def render(format_name: str, document: Mapping[str, Any], method: type[Method]) -> str:
     """Write a rating document in a format.
 
     Parameters
@@ -176,12 +175,12 @@ def render(format_name: str, document: Mapping[str, Any], presentation: Presenta
         Name of one of `installed_formats`.
     document : mapping
         The stored rating document.
-    presentation : Presentation
-        Of the rating's method (`assay.methods.presentation_of`).
+    method : type of Method
+        The class of the rating's method (`assay.methods.method_of`).
 
     Raises
     ------
     UnknownName
         If no format has this name.
     """
-    return format_named(format_name).render(document, presentation)
+    return format_named(format_name).render(document, method)

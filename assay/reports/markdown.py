@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from assay.experiment import Method
 from assay.reports import outline, tables
-from assay.reports.presentation import Presentation
 from assay.reports.reading import read
 from assay.reports.view import Component, Example, RatingView, Said, Table
 
@@ -16,9 +16,9 @@ _CODE = re.compile(r"[a-z0-9-]+")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 
-def render(document: Mapping[str, Any], presentation: Presentation) -> str:
+def render(document: Mapping[str, Any], method: type[Method]) -> str:
     """Write the rating as GitHub-flavoured Markdown, everything from elsewhere escaped."""
-    rating = read(document, presentation)
+    rating = read(document, method)
     return "\n\n".join(part for part in _parts(rating) if part) + "\n"
 
 

@@ -4,7 +4,7 @@ The document is JSON that a store kept, perhaps for an older version or for a me
 tell. So nothing but its being an object is taken for granted: what is absent, ``null``, of another
 type, NaN or infinite is read as ``None`` or as empty (`assay.reports.parts`), and shown as "not
 measured". Text is made `visible` here; each format still escapes it for its own syntax. What only the method
-knows (its tables, figures, words) comes in the `Presentation`.
+knows (its tables, figures, words) comes from the class of the method.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from assay.experiment import Method
 from assay.explain import Vocabulary, explain
 from assay.model import Letter, Reason
 from assay.reports import parts
 from assay.reports.plain import visible
-from assay.reports.presentation import Presentation
 from assay.reports.view import (
     BALANCED,
     Block,
@@ -47,7 +47,7 @@ FEW = 5
 """Entries that a line tells of a longer one, beside how many there are."""
 
 
-def read(document: Mapping[str, Any], presentation: Presentation) -> RatingView:
+def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
     """Read a rating document.
 
     Parameters
@@ -55,8 +55,8 @@ def read(document: Mapping[str, Any], presentation: Presentation) -> RatingView:
     document : mapping
         The stored row's JSON. Any part of it may be missing. Whoever knows what time it is may add that
         it is ``expired``: nothing here has a clock.
-    presentation : Presentation
-        Of the rating's method.
+    method : type of Method
+        The class of the rating's method.
 
     Returns
     -------
@@ -64,10 +64,10 @@ def read(document: Mapping[str, Any], presentation: Presentation) -> RatingView:
         Without NaN, infinity or invisible characters.
     """
     target, aggregation = parts.mapping(document, "target"), parts.mapping(document, "aggregation")
-    vocabulary = presentation.vocabulary
+    vocabulary = Vocabulary.of(method)
     return RatingView(
         id=parts.text(document, "id"),
-        verdict=_verdict(document, presentation.steps),
+        verdict=_verdict(document, method.STEPS),
         method=parts.text(document, "method"),
         attribute=parts.text(document, "attribute"),
         confidence=parts.number(document, "confidence"),
@@ -76,7 +76,7 @@ def read(document: Mapping[str, Any], presentation: Presentation) -> RatingView:
         target_facts=_facts(target),
         experiment=_facts(parts.mapping(document, "experiment")),
         components=tuple(
-            _component(one, place, presentation) for place, one in enumerate(parts.objects(document, "components"), 1)
+            _component(one, place, method) for place, one in enumerate(parts.objects(document, "components"), 1)
         ),
         rule=parts.text(aggregation, "rule"),
         deciding=parts.texts(aggregation, "deciding"),
@@ -87,7 +87,7 @@ def read(document: Mapping[str, Any], presentation: Presentation) -> RatingView:
         provenance=_provenance(document),
         methodology=parts.text(parts.mapping(document, "methodology"), "version"),
         rated_at=parts.text(document, "rated_at"),
-        sheets=_tables(aggregation, presentation),
+        sheets=_tables(aggregation, method),
         reply=_reply(document),
         withdrawal=_withdrawal(document),
         expires_at=parts.text(document, "expires_at"),
@@ -110,8 +110,8 @@ def _verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
     )
 
 
-def _component(part: Mapping[str, Any], number: int, presentation: Presentation) -> Component:
-    steps, vocabulary = presentation.steps, presentation.vocabulary
+def _component(part: Mapping[str, Any], number: int, method: type[Method]) -> Component:
+    steps, vocabulary = method.STEPS, Vocabulary.of(method)
     name = parts.text(part, "name") or f"part {number}"
     language, template = parts.text(part, "language_name") or parts.text(part, "language"), parts.text(part, "template")
     content = parts.numbers(parts.mapping(part, "content"))
@@ -138,9 +138,9 @@ def _component(part: Mapping[str, Any], number: int, presentation: Presentation)
         published=_published(part, vocabulary),
         analyses=dict(_leaves(parts.mapping(part, "analyses"))),
         examples=tuple(_example(one, vocabulary) for one in parts.objects(part, "examples")),
-        counted=presentation.counted(part),
-        sheets=_tables(part, presentation),
-        pictures=tuple(one for one in presentation.figures(part) if isinstance(one, Picture)),
+        counted=method.counted(part),
+        sheets=_tables(part, method),
+        pictures=tuple(one for one in method.figures(part) if isinstance(one, Picture)),
         reasons=_reasons(part, vocabulary, name),
     )
 
@@ -151,8 +151,8 @@ def _title(name: str, language: str | None, template: str | None) -> str:
     return " · ".join(part for part in named if part)
 
 
-def _tables(part: Mapping[str, Any], presentation: Presentation) -> tuple[Table, ...]:
-    return tuple(table for table in presentation.tables(part) if isinstance(table, Table) and table.rows)
+def _tables(part: Mapping[str, Any], method: type[Method]) -> tuple[Table, ...]:
+    return tuple(table for table in method.tables(part) if isinstance(table, Table) and table.rows)
 
 
 def _lost_why(part: Mapping[str, Any], vocabulary: Vocabulary) -> Shares:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from assay.experiment import Method
 from assay.explain import chance
 from assay.model import Letter
 from assay.reports import outline, tables
 from assay.reports.plain import width
-from assay.reports.presentation import Presentation
 from assay.reports.reading import read
 from assay.reports.view import Component, Example, RatingView, Said, Table, Verdict
 
@@ -31,7 +31,7 @@ _WORD = re.compile(r"\S*\d %\S*|\S+")  # a number keeps its percent sign
 
 def render(
     document: Mapping[str, Any],
-    presentation: Presentation,
+    method: type[Method],
     *,
     colour: bool = False,
     columns: int = COLUMNS,
@@ -43,8 +43,8 @@ def render(
     ----------
     document : mapping
         The rating document.
-    presentation : Presentation
-        Of the rating's method.
+    method : type of Method
+        The class of the rating's method.
     colour : bool
         Whether to mark the letters with ANSI colours as well. Shape and words say the same.
     columns : int
@@ -53,7 +53,7 @@ def render(
         Only the letter, the reasons, the overview and what was sent and came back.
     """
     page = (_BriefPage if brief else _Page)(max(columns, 60), colour)
-    return "\n".join(line.rstrip() for line in page.lines(read(document, presentation))) + "\n"
+    return "\n".join(line.rstrip() for line in page.lines(read(document, method))) + "\n"
 
 
 class _Page:

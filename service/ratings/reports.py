@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from assay import reports
-from assay.methods import presentation_of
+from assay.methods import method_of
 
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """A report is one file: it loads nothing, runs nothing and is framed by nobody else."""
@@ -27,7 +27,7 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
         Headers of the response.
     """
     form = reports.format_named(name)
-    written = form.render(document, presentation_of(document))
+    written = form.render(document, method_of(document))
     content = written.encode("utf-8", "backslashreplace")  # targets answer halves of surrogate pairs
     return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=form.media_type)
 

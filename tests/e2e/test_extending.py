@@ -45,7 +45,7 @@ class Classifier(http.server.BaseHTTPRequestHandler):
 def installed(tmp_path_factory) -> Path:
     written, place = tmp_path_factory.mktemp("assay-spelling"), tmp_path_factory.mktemp("site")
     files = FILE.findall((ROOT / "docs/extending.md").read_text(encoding="utf-8"))
-    assert len(files) == 6
+    assert len(files) == 7
     for name, text in files:
         (written / name).parent.mkdir(exist_ok=True)
         (written / name).write_text(text, encoding="utf-8")
@@ -73,6 +73,27 @@ def assay(installed: Path, *arguments: str, folder: Path | None = None) -> subpr
     )
 
 
+def rate(installed: Path, folder: Path, *options: str, lean: float, follows: bool) -> subprocess.CompletedProcess:
+    """Rate a classifier with the page's own request."""
+    handler = type("Handler", (Classifier,), {"lean": lean, "follows": follows})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    request = REQUEST.search((ROOT / "docs/extending.md").read_text(encoding="utf-8"))[1]
+    (folder / "rating.toml").write_text(request)
+    try:
+        rated = assay(
+            installed,
+            *("rate", "rating.toml", "--protocol", "plain-text", "--kind", "classifier"),
+            *("--url", f"http://127.0.0.1:{server.server_port}", "--name", "speller", *options),
+            folder=folder,
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert rated.stdout, rated.stderr
+    return rated
+
+
 @pytest.mark.parametrize(
     ("listing", "name"), [("methods", "spelling"), ("protocols", "plain-text"), ("specifications", "weekdays")]
 )
@@ -95,27 +116,26 @@ def test_methods_and_protocols_of_a_plug_in_are_listed(installed, listing, name)
     ],
 )
 def test_a_service_is_rated_by_the_method_through_the_protocol(installed, tmp_path, lean, follows, letter, code):
-    handler = type("Handler", (Classifier,), {"lean": lean, "follows": follows})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    request = REQUEST.search((ROOT / "docs/extending.md").read_text(encoding="utf-8"))[1]
-    (tmp_path / "rating.toml").write_text(request)
-    try:
-        rated = assay(
-            installed,
-            *("rate", "rating.toml", "--protocol", "plain-text", "--kind", "classifier", "--json"),
-            *("--url", f"http://127.0.0.1:{server.server_port}", "--name", "speller", "--report", "rating.line"),
-            folder=tmp_path,
-        )
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert rated.stdout, rated.stderr
+    rated = rate(installed, tmp_path, "--json", "--report", "rating.line", lean=lean, follows=follows)
     rating = json.loads(rated.stdout)
     assert (rating["letter"], rating["declared"]) == (letter, True)
     assert rating["components"][0]["reasons"][0]["code"] == code
     assert rating["components"][0]["reasons"][0]["text"]
     assert (tmp_path / "rating.line").read_text() == f"speller: {letter}\n"
+
+
+def test_the_tables_the_figure_and_the_words_of_the_method_are_in_its_report(installed, tmp_path):
+    printed = rate(installed, tmp_path, "--full", "--report", "rating.html", lean=0.25, follows=True).stdout
+    page = (tmp_path / "rating.html").read_text(encoding="utf-8")
+    for written in (printed, page):
+        told = " ".join(written.split())
+        assert "Score of the British spelling less that of the American" in told
+        assert "colour" in told
+        assert "harbor" in told
+        assert "The same sentence gets another score in British spelling" in told
+    assert "<figcaption>What the spelling changes</figcaption>" in page
+    assert "Step 1: the other spelling" in page
+    assert "Step 2: one spelling that praises" in page
 
 
 def test_the_word_list_of_a_plug_in_is_found_by_name(installed):

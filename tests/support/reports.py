@@ -1,4 +1,4 @@
-"""Reports as the product renders them: with the presentation of the rating's method."""
+"""Reports as the product renders them: with the tables, figures and words of the rating's method."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from assay import reports
 from assay.explain import Vocabulary
-from assay.methods import presentation_of
+from assay.methods import method_of
 from assay.model import Finding
 from assay.reports import reading, terminal
 from assay.reports.view import RatingView
@@ -15,19 +15,19 @@ from assay.reports.view import RatingView
 
 def render(format_name: str, document: Mapping[str, Any]) -> str:
     """Write a rating document in a format."""
-    return reports.render(format_name, document, presentation_of(document))
+    return reports.render(format_name, document, method_of(document))
 
 
 def read(document: Mapping[str, Any]) -> RatingView:
     """Read a rating document."""
-    return reading.read(document, presentation_of(document))
+    return reading.read(document, method_of(document))
 
 
 def words_of(finding: Finding) -> Vocabulary:
     """Return the words of the method that made a finding."""
-    return presentation_of({"method": finding.method}).vocabulary
+    return Vocabulary.of(method_of({"method": finding.method}))
 
 
 def render_terminal(document: Mapping[str, Any], **options: Any) -> str:
     """Write a rating document for a terminal, with the options of that format."""
-    return terminal.render(document, presentation_of(document), **options)
+    return terminal.render(document, method_of(document), **options)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.methods.shared.words import ANSWERS, CONSTANT
+from assay.methods.shared.words import ANSWERS, CONSTANT, PROFILES
 
 STEPS = ("content alike", "tied content")
 """What the service is shown in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **CONSTANT,
+    **PROFILES,
     "yes-prefers-value": (
         "{where:where}what makes the service say [{label:value}|yes] is not evenly of all groups"
         "[: {share:share} of it is of {value:value}, where even would be {even:share}]."

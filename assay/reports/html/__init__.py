@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.experiment import Method
 from assay.reports import outline
 from assay.reports.html.component import component_section
 from assay.reports.html.page import page
@@ -23,16 +24,15 @@ from assay.reports.html.sections import (
     verify_section,
 )
 from assay.reports.markup import join, tag
-from assay.reports.presentation import Presentation
 from assay.reports.reading import read
 
 OPEN = 3
 """Components whose details are open when the page is: the deciding ones first."""
 
 
-def render(document: Mapping[str, Any], presentation: Presentation) -> str:
+def render(document: Mapping[str, Any], method: type[Method]) -> str:
     """Write the rating as an HTML page."""
-    rating = read(document, presentation)
+    rating = read(document, method)
     opened = {one.number for one in rating.foremost[:OPEN]}
     parts = [component_section(one, rating, opened=one.number in opened) for one in rating.components]
     sections = {

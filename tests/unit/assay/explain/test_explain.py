@@ -65,9 +65,8 @@ FACTS: dict[str, Any] = {
 }
 
 
-COMMON = Vocabulary()
 EVERY: dict[str, Vocabulary] = {code: Vocabulary.of(method) for method in METHODS for code in method.REASONS}
-EVERY |= dict.fromkeys(MESSAGES, COMMON)
+EVERY |= dict.fromkeys(MESSAGES, Vocabulary.of(METHODS[0]))
 """Every reason code, with the words of a method that gives it."""
 
 

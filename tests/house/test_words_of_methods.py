@@ -1,0 +1,115 @@
+"""Every code that a method gives has its words, in one table; no module outside the methods has a method's own."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from assay.explain.words import CAUSES, MESSAGES
+from assay.methods import METHODS, method_name
+from assay.methods.shared import words as shared
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ROOT / "assay" / "methods"
+TABLES = [*PACKAGES.glob("*/words.py"), ROOT / "assay" / "explain" / "words.py"]
+REASONS = {code: text for method in METHODS for code, text in method.REASONS.items()} | dict(MESSAGES)
+"""Every reason that has a sentence."""
+
+
+def package_of(method: type) -> Path:
+    return PACKAGES / method.__module__.split(".")[2]
+
+
+def modules_of(method: type) -> list[Path]:
+    """List the modules of a method's package, and those of `methods/shared` that they import, directly or not."""
+    waiting, found = list(package_of(method).glob("*.py")), []
+    while waiting:
+        path = waiting.pop()
+        if path in found or path.name == "words.py":
+            continue
+        found.append(path)
+        imported = (node.module or "" for node in ast.walk(parsed(path)) if isinstance(node, ast.ImportFrom))
+        waiting += [
+            ROOT / f"{name.replace('.', '/')}.py" for name in imported if name.startswith("assay.methods.shared.")
+        ]
+    return found
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def texts(node: ast.AST) -> set[str]:
+    return {one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+
+
+def alternatives(node: ast.expr) -> set[str]:
+    """Read the texts that an expression can be."""
+    if isinstance(node, ast.IfExp):
+        return alternatives(node.body) | alternatives(node.orelse)
+    return {node.value} if isinstance(node, ast.Constant) else set()
+
+
+def given_by(path: Path) -> set[str]:
+    """Find the codes of reasons in a module: the first argument of `Reason`, and texts that are known codes."""
+    tree = parsed(path)
+    codes = texts(tree) & REASONS.keys()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args:
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            if name in {"Reason", "reason"}:
+                codes |= alternatives(node.args[0])
+    return codes
+
+
+def codes_in(path: Path) -> list[str]:
+    """List the keys of every table in a module of words."""
+    tables = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Dict)]
+    return [key.value for table in tables for key in table.keys if isinstance(key, ast.Constant)]
+
+
+def test_the_search_for_codes_finds_them():
+    found = {code for method in METHODS for path in modules_of(method) for code in given_by(path)}
+    assert {"introduces-bias", "coverage-low", "prefers-stereotypes", "never-yes", "scored-by"} <= found
+
+
+@pytest.mark.parametrize("method", METHODS, ids=method_name)
+def test_every_reason_a_method_gives_has_a_sentence(method):
+    # `unknown-label` is also why a reply was lost, which is counted for every method that takes answers
+    of_replies = CAUSES.keys() | method.PHRASES.keys()
+    given = {code for path in modules_of(method) for code in given_by(path)} - (of_replies - method.REASONS.keys())
+    assert given - method.REASONS.keys() - MESSAGES.keys() == set()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=method_name)
+def test_every_sentence_of_a_method_is_of_a_reason_it_gives(method):
+    told = {text for path in modules_of(method) for text in texts(parsed(path))}
+    beginnings = tuple(text for text in told if text.endswith("-") and len(text) > 4)
+    assert [code for code in method.REASONS if code not in told and not code.startswith(beginnings)] == []
+
+
+@pytest.mark.parametrize("method", METHODS, ids=method_name)
+def test_every_method_names_its_two_steps(method):
+    assert "STEPS" in vars(method)
+    assert len(method.STEPS) == 2
+    assert all(method.STEPS)
+
+
+def test_no_code_stands_in_two_tables_of_reasons_or_of_phrases():
+    common = Counter([*MESSAGES, *CAUSES])
+    written = Counter(code for path in TABLES for code in codes_in(path))
+    # why a reply was lost may have the name of the reason that it leads to
+    assert {code for code, times in written.items() if times > 1} <= {"budget-exhausted", "unknown-label"}
+    assert common["budget-exhausted"] == 2
+
+
+def test_reports_and_explain_name_no_code_of_a_method():
+    own = {code for method in METHODS for code in method.REASONS} | set(vars(shared)["COVERAGE"])
+    for folder in ("reports", "explain"):
+        for path in (ROOT / "assay" / folder).rglob("*.py"):
+            said = texts(parsed(path))
+            assert said & (own - MESSAGES.keys() - CAUSES.keys()) == set(), path
+            assert said & {method_name(method) for method in METHODS} == set(), path
