@@ -1,4 +1,4 @@
-"""Keep the promises a specification's type hints make, without a validation library.
+"""Validation of dataclass fields against their annotated bounds, without a validation library.
 
 The same ``annotated_types`` bounds become the OpenAPI schema; checking them here too means that a
 method built by hand is as safe as one that came over HTTP.
@@ -33,13 +33,13 @@ def check_bounds(specification: Any) -> None:
 
 @cache
 def _bounds(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """Read a class's bounds once: evaluating its hints takes longer than a whole request may."""
+    """Read the bounds of a class once: evaluating type hints is slow."""
     hints = get_type_hints(specification, include_extras=True)
     return tuple((each.name, getattr(hints[each.name], "__metadata__", ())) for each in fields(specification))
 
 
 def _broken(bound: Any, value: Any) -> str | None:
-    """Say what `value` should have been, if it breaks `bound`."""
+    """Return what `value` should have been if it breaks `bound`, else ``None``."""
     if value is None:
         return None
     if isinstance(value, float) and not math.isfinite(value):

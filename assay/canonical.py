@@ -1,4 +1,4 @@
-"""Seals: one way to write JSON, and digests over it that anyone can recompute.
+"""Canonical JSON, and digests of it that anyone can recompute.
 
 Canonical JSON is sorted, without blanks, in UTF-8, and refuses NaN and infinity. The evidence
 of a rating is sealed by the head of a Merkle tree over its observations (RFC 9162, section 2.1),
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> bytes:
-    """Write `value` in the one form that digests are taken of.
+    """Write `value` as canonical JSON.
 
     Raises
     ------
@@ -32,21 +32,21 @@ def digest_of(value: Any) -> str:
 
 
 STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply"})
-"""Parts of a rating's document that tell how it stands today. What was sealed is the rest, which never changes."""
+"""Parts of a rating document that may change after it was sealed."""
 
 
 def sealed_part(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out of a rating's document what tells how it stands today."""
+    """Return a rating document without its changing parts (withdrawal, expiry, reply)."""
     return {name: value for name, value in document.items() if name not in STANDING}
 
 
 def rating_digest(document: Mapping[str, Any]) -> str:
-    """Digest of what was sealed of a rating: the same for its document as stored and as shown on any day."""
+    """Digest of the sealed part of a rating: the same for the document as stored and as shown later."""
     return digest_of(sealed_part(document))
 
 
 def target_digest(descriptor: Mapping[str, Any]) -> str:
-    """Digest by which a target is known: what it is and where, never its secret or its limits."""
+    """Digest that identifies a target: its kind, protocol, address and settings, without secret or limits."""
     return digest_of({key: descriptor[key] for key in ("kind", "protocol", "url", "settings") if key in descriptor})
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -59,6 +59,15 @@ class Method(ABC):
     takes_trials: ClassVar[bool] = False
     """Whether it rates choices that were made already (`assay.references.Found.trials`)."""
 
+    STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
+    """What the service is shown in step 1 and in step 2."""
+
+    REASONS: ClassVar[Mapping[str, str]] = {}
+    """Sentence of each reason code that is the method's own, in the syntax of `assay.explain.sentence.fill`."""
+
+    PHRASES: ClassVar[Mapping[str, str]] = {}
+    """Words for its other codes, which stand in sentences and tables: why a reply was lost, a published rule."""
+
     @abstractmethod
     def design(self, rng: np.random.Generator) -> Experiment:
         """Begin the experiment."""
@@ -80,6 +89,25 @@ class Method(ABC):
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the pairs of languages that a translator is asked for."""
         return ()
+
+    # ------------------------------------------------------------------------ its report
+    @staticmethod
+    def tables(part: Mapping[str, Any]) -> Iterable[object]:  # noqa: ARG004
+        """Make tables (`assay.reports.view.Table`) of a component as stored, or of the aggregation.
+
+        ``None`` among them is left out. The document may be old: what is not there makes no table.
+        """
+        return ()
+
+    @staticmethod
+    def figures(part: Mapping[str, Any]) -> Iterable[object]:  # noqa: ARG004
+        """Make figures (`assay.reports.view.Picture`) of a component as stored; else as for `tables`."""
+        return ()
+
+    @staticmethod
+    def counted(part: Mapping[str, Any]) -> str:  # noqa: ARG004
+        """Return the plural of what a component counts as usable, unusable or failed."""
+        return "Answers"
 
     # ------------------------------------------------------------------------ what it names
     def references(self) -> References:

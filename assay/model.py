@@ -1,4 +1,4 @@
-"""What travels through Assay, in travelling order: a probe goes out and a rating comes back.
+"""Data model in order of use: Probe, Reply, Observation, Interval, Evidence, Finding, Rating.
 
 `Ask` → `Probe` → `Reply` → `Observation` → `Evidence` → `Component` → `Finding` → `Rating`.
 Everything is frozen and made of JSON-able parts, so that it can be recorded, replayed and sealed.
@@ -40,7 +40,7 @@ class Kind(StrEnum):
 # ---------------------------------------------------------------------------- questions
 @dataclass(frozen=True, slots=True)
 class Translate:
-    """Put `text` from one language into another (ISO 639-1 codes)."""
+    """Translate `text` from one language into another (ISO 639-1 codes)."""
 
     text: str
     source: str
@@ -58,7 +58,7 @@ Record = tuple[tuple[str, Field], ...]
 
 @dataclass(frozen=True, slots=True)
 class Classify:
-    """Say which class a text or a record belongs to.
+    """Classify a text or a record.
 
     The reply's value is ``{"label": str or None, "scores": {label: probability} or None}``; one of
     them is there. Where scores are, they are in [0, 1]; they sum to one unless several labels may hold.
@@ -71,7 +71,7 @@ class Classify:
 
 @dataclass(frozen=True, slots=True)
 class Regress:
-    """Give a number for a text or a record. The reply's value is a finite float."""
+    """Predict a number for a text or a record. The reply's value is a finite float."""
 
     given: str | Record
 
@@ -80,7 +80,7 @@ class Regress:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """Give a vector for `text`. The reply's value is a list of finite floats, as long for every text.
+    """Embed `text`. The reply's value is a list of finite floats, as long for every text.
 
     `model` names one of several models of a service; empty is the one its settings name.
     """
@@ -93,7 +93,7 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Say how probable a whole text is to a language model.
+    """Score the log-probability of a text by a language model.
 
     The reply's value is ``{"log_probability": float, "tokens": int}``: the sum over the text's tokens, in nats,
     and how many of them had one (the first of a text often has none).
@@ -106,7 +106,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Say how probable `word` is in the gap between `before` and `after` (a masked language model).
+    """Score the probability of `word` in the gap between `before` and `after` (a masked language model).
 
     The reply's value is ``{"probability": float}``, in [0, 1]. A word that the model does not know as one
     token has none: the reply is a failure.
@@ -134,7 +134,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Look at an image and say which label fits, or answer a question about it.
+    """Label an image, or answer a question about it.
 
     `image` is the digest of a kept image (``"sha256:…"``). The reply's value is ``{"scores": {label: probability}
     or None, "text": str or None}``; one of them is there. Scores hold every label; a text is an answer or a
@@ -150,7 +150,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write a text as the prompt says. Asked of an author. The reply's value is the text.
+    """Write a text for a prompt. Asked of an author. The reply's value is the text.
 
     `number` tells several texts of one prompt apart; services that take a seed are given it.
     """
@@ -163,7 +163,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Make an image as the prompt says. Asked of an author.
+    """Draw an image for a prompt. Asked of an author.
 
     The reply's value is ``{"image": "sha256:…", "media_type": str, "width": int, "height": int}``; the image itself
     is kept under its digest. `number` as for `Write`.
@@ -187,7 +187,7 @@ AUTHORED: tuple[type[Ask], ...] = (Write, Draw)
 
 
 def ask_as_json(ask: Ask) -> dict[str, Any]:
-    """Write a question down: its fields and, under ``asks``, its kind."""
+    """Return a question as JSON: its fields and, under ``asks``, its kind."""
     return {"asks": ask.asks, **{name: getattr(ask, name) for name in ask.__slots__}}
 
 
@@ -200,7 +200,7 @@ def ask_from_json(written: Mapping[str, Any]) -> Ask:
 
 
 def _as_tuple(written: list[Any]) -> tuple[Any, ...]:
-    """Read a record or a list of options, which JSON knows as lists."""
+    """Convert the lists of JSON to the tuples of a record or of options."""
     return tuple(tuple(each) if isinstance(each, list) else each for each in written)
 
 
@@ -218,7 +218,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call brought no answer.
+    """Cause of a failed call.
 
     `code` is one of the fixed words of `workers.egress` and the driver (``"timeout"``,
     ``"http-500"``, ``"budget-exhausted"`` …); `message` is for people and holds no secret.
@@ -230,7 +230,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: a JSON-able `value` (text for a translation), or a `failure`."""
+    """Reply to a probe: a JSON-able `value` (text for a translation), or a `failure`."""
 
     value: Any = None
     failure: Failure | None = None
@@ -254,7 +254,7 @@ class Observation:
     copied: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Write the part that is evidence: what was asked and what came back."""
+        """Return the evidence as JSON: the question and the reply."""
         failure = self.reply.failure
         return {
             "unit": self.probe.unit,
@@ -288,7 +288,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Draws of a method's two effects (METHODS section 1), the raw matter of a verdict.
+    """Draws of a method's two effects (METHODS section 1).
 
     Attributes
     ----------
@@ -323,7 +323,7 @@ class Probabilities:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a rating is what it is: a code, the facts its sentence needs, and where it applies."""
+    """Reason for a rating: a code, the facts for its sentence, and the component it applies to."""
 
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -353,7 +353,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Finding:
-    """What an experiment found, before anyone judges it as a whole."""
+    """Result of an experiment: its components, before they are aggregated to a rating."""
 
     method: str
     attribute: str
@@ -367,7 +367,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Rating:
-    """A finding with its letter: what the agency stamps."""
+    """A finding with its letter."""
 
     letter: Letter | None
     declared: bool

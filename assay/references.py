@@ -1,4 +1,4 @@
-"""What an experiment names instead of holding it, and what was found under the names.
+"""References of an experiment to stored material, and the material that was found.
 
 A worker looks nothing up, a replay needs no database, and what is rated does not change when somebody edits a list
 afterwards: a job carries everything. So before a job is stored, the service asks its method for the `References`,
@@ -146,7 +146,7 @@ class AuthoredItems:
 
 @dataclass(frozen=True)
 class References:
-    """What an experiment names.
+    """References of an experiment.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class References:
 
 
 NOTHING = References()
-"""Of an experiment that holds everything it needs."""
+"""References of an experiment that holds everything it needs."""
 
 
 # ---------------------------------------------------------------------------- what was found
@@ -209,7 +209,7 @@ class FoundCorpus:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found; a part that was not looked up is left out.
+    """Material that was found; parts that were not looked up are left out.
 
     Attributes
     ----------

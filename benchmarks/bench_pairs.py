@@ -31,13 +31,12 @@ from store.jobs import jobs
 from store.jobs.jobs import Claim, NewJob
 from store.ratings.experiment_json import dump_method
 from workers.calls.driver import Driver
-from workers.calls.retry import Budget
+from workers.calls.ledger import JobLedger
+from workers.calls.limits import Budget, Lane
 from workers.calls.shared_rate_limits import lane_of
-from workers.calls.target_slots import Lane
 from workers.egress import Egress
 from workers.engine.tasks import open_workplace
 from workers.engine.worker_context import Workplace
-from workers.run_job import StoreLedger
 from workers.targets import Limits, Target, connect
 
 LOOK = 1_000
@@ -126,7 +125,7 @@ async def scored(workplace: Workplace, claim: Claim, model: Target, pairs: Seque
             connect(model, egress),
             model.limits,
             Budget(10**7, 0),
-            StoreLedger(workplace, claim),
+            JobLedger(workplace, claim),
             claim.job.id,
             rng,
             lane=Lane(lane_of("default", model.base_url), claim.job.id, model.limits, rng, traffic),

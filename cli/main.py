@@ -161,11 +161,8 @@ def rate(
         seed=seed,
         max_calls=max_calls,
     )
-    raise typer.Exit(
-        rate_here(
-            asked, _settings(None, None, None, egress_allow), as_json=as_json, full=full, report=report, export=export
-        )
-    )
+    settings = _settings(None, None, None, egress_allow)
+    raise typer.Exit(rate_here(asked, settings, as_json=as_json, full=full, report=report, export=export))
 
 
 @app.command()

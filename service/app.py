@@ -47,7 +47,7 @@ from service.webhooks import callback_routes
 from service.webhooks import routes as webhooks
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
-from store.jobs.events import events
+from store.jobs.job import events
 from store.security.secrets import Vault
 
 ROUTERS = (
@@ -104,8 +104,7 @@ def create_app(
     desk : TargetDesk
         What the service must know of targets.
     doorbell : callable
-        Wakes a worker for a job id. It is called after the commit, in a thread of its own; what it raises is
-        logged and counted.
+        Wakes a worker for a job id. It is called after the commit, in a thread of its own; its errors are logged.
     lifespan : callable
         Makes a context manager that is entered when the service starts and left when it stops;
         the composition root runs its reconciler, or an embedded worker, in it.
@@ -119,18 +118,6 @@ def create_app(
         The versions of the methodology, in place of those that are shipped.
     """
     service = _wire(settings, desk, doorbell, clock, more_numbers, methodologies)
-
-    @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[None]:
-        async with lifespan():
-            try:
-                yield
-            finally:
-                await service.feed.close()
-                service.bell.close()
-                await service.rates.close()
-                await service.database.close()
-
     app = FastAPI(
         title="Assay",
         version=assay.__version__,
@@ -139,7 +126,7 @@ def create_app(
         openapi_tags=document.TAGS,
         contact={"name": "The Assay authors"},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        lifespan=living,
+        lifespan=_lifespan(service, lifespan),
         routes=API.routes,  # analysed once, however many applications a process makes
         docs_url=None,
         redoc_url=None,
@@ -156,6 +143,25 @@ def create_app(
     problem_mapping.register(app)
     document.describe(app, keys_required=settings.keys_required)
     return app
+
+
+def _lifespan(
+    service: Service, outer: Callable[[], AbstractAsyncContextManager[object]]
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Close the parts of a service when it stops, inside the lifespan that the composition root gives."""
+
+    @asynccontextmanager
+    async def living(_: FastAPI) -> AsyncIterator[None]:
+        async with outer():
+            try:
+                yield
+            finally:
+                await service.feed.close()
+                service.bell.close()
+                await service.rates.close()
+                await service.database.close()
+
+    return living
 
 
 def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:

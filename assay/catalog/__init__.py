@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from assay.catalog.labour import Occupation, occupations
 from assay.catalog.languages import check_language, languages
-from assay.catalog.sentences import split_sentences
-from assay.catalog.templates import Construction, Frame, construction, constructions
+from assay.catalog.templates import Construction, Frame, construction, constructions, split_sentences
 from assay.catalog.values import Attribute, Value, attribute, attributes
 
 __all__ = [

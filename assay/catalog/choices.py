@@ -15,7 +15,7 @@ from assay.errors import OutOfBounds, SpecificationError
 
 @dataclass(frozen=True)
 class ChoiceWords:
-    """What a forced choice is about (P1).
+    """Words of a forced choice (P1).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class ChoiceWords:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse lists that no choice can be made from."""
+        """Raise if the lists do not allow a forced choice."""
         check_bounds(self)
         cues = [cue for pair in self.cues for cue in pair]
         check_words("cues", cues, unique=False)
@@ -69,7 +69,7 @@ class ChoiceWords:
 
 @dataclass(frozen=True)
 class AssociationWords:
-    """What an association is about (P2).
+    """Words of an association (P2).
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class AssociationWords:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse lists that no association can be measured with."""
+        """Raise if the lists do not allow an association."""
         check_bounds(self)
         if set(self.protected) != set(self.attributes):
             groups, others = ", ".join(self.protected), ", ".join(self.attributes)
@@ -117,7 +117,7 @@ class AssociationWords:
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Every list by a name that says what it is, empty ones left out."""
+        """Return every list that is not empty, by its name."""
         return {
             **{f"{group} (protected)": tuple(listed) for group, listed in self.protected.items()},
             **{f"{group} (stereotype)": tuple(listed) for group, listed in self.attributes.items()},

@@ -1,16 +1,16 @@
-"""Occupations, and who does them."""
+"""Occupations, and the share of women and men in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
 from assay.catalog.articles import indefinite
 from assay.catalog.tables import read_table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Occupation:
     """An occupation that a person of any gender can have by that name.
 
@@ -31,7 +31,7 @@ class Occupation:
     share_women: float | None = None
     year: int | None = None
 
-    @property
+    @cached_property
     def indefinite(self) -> str:
         """The name with its article: "a nurse", "an engineer"."""
         return indefinite(self.name)

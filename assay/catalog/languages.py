@@ -10,7 +10,7 @@ from assay.catalog.tables import read_table
 from assay.errors import UnknownName
 
 _TAG = re.compile(r"([a-z]{2})(?:-[a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
-"""A language tag after RFC 5646 whose language has two letters; what follows is not looked up."""
+"""A language tag after RFC 5646 with a language of two letters; its other parts are not checked."""
 
 
 def languages() -> Mapping[str, str]:
@@ -19,7 +19,7 @@ def languages() -> Mapping[str, str]:
 
 
 def check_language(code: str, field: str) -> str:
-    """Make sure that a language tag names a language.
+    """Raise if a language tag does not name a known language.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sentences about people with a feeling, for asking a service about each of several people in turn."""
+"""Profile sentences: a person and a feeling in a frame."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def frames() -> tuple[str, ...]:
 
 @cache
 def contents() -> Mapping[str, tuple[str, ...]]:
-    """Words for the content slot, by the side they take."""
+    """Words for the content slot, by side."""
     return {side: tuple(words) for side, words in read_table("profiles")["contents"].items()}
 
 
 def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
-    """People of each value, in pairs by their place: nouns first, then first names.
+    """People of each value, paired by position: nouns first, then first names.
 
     Returns
     -------

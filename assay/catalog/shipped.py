@@ -1,4 +1,4 @@
-"""The specifications that are shipped: what P1 and P2 print, WEAT 1 to 10, and P4's predefined ones."""
+"""Shipped specifications: those that P1 and P2 print, WEAT 1 to 10, and P4's predefined ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHIPPED = (
     "p4-pictures-flowers-insects",
     "p4-pictures-instruments-weapons",
 )
-"""In the order of the documentation; of those about one attribute the first is used where none is named."""
+"""In the order of the documentation; the first one about an attribute is its default."""
 
 GROUP = "assay.specifications"
 """Entry-point group in which installed packages offer a `Specification`."""
@@ -63,7 +63,7 @@ def specifications() -> Mapping[str, Specification]:
 
 
 def is_shipped(name: str | None) -> bool:
-    """Whether a name is one of ours; no name at all is, because the attribute's usual words are."""
+    """Whether a name is shipped; ``None`` is, because it means the attribute's default words."""
     return name is None or name in specifications()
 
 
@@ -109,7 +109,7 @@ def _read(name: str) -> Specification:
 
 
 def _frozen(written: Any) -> Any:
-    """Make tuples of lists, also within tables and lists."""
+    """Convert lists to tuples, recursively."""
     if isinstance(written, dict):
         return {key: _frozen(value) for key, value in written.items()}
     return tuple(map(_frozen, written)) if isinstance(written, list | tuple) else written
@@ -118,7 +118,7 @@ def _frozen(written: Any) -> Any:
 def _choices(written: Mapping[str, Any]) -> dict[str, Any]:
     concepts = written["concepts"]
     shares: dict[str, float | None]
-    if concepts == "occupations":  # those whose share is known
+    if concepts == "occupations":  # occupations with a known share
         shares = {one.name: one.share_women for one in occupations() if one.share_women is not None}
     else:
         shares = dict.fromkeys(concepts)
@@ -160,7 +160,7 @@ _FILL_IN: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "stereotype": _stereotype,
     "visual": _visual,
 }
-"""What puts shared lists in the place of their names, by kind."""
+"""Functions that replace names of shared lists by the lists, per kind."""
 
 
 def _controls(written: str | list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Words of a stereotype: two groups or labels, what is said of either, and what is said of neither (P4)."""
+"""Words of a stereotype: terms of two groups or labels, and neutral terms (P4)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from assay.catalog.word_lists import Word, WordPair, Words, refuse_shared
 from assay.errors import SpecificationError
 
 Role = Literal["first", "second", "neutral"]
-"""Which group an attribute term is said to go with, or which label a generation term is tied to."""
+"""Side of a term: the group or label it is tied to, or neutral."""
 
 LISTS: Mapping[Role, str] = {"first": "first_terms", "second": "second_terms", "neutral": "neutral"}
 """The field of each list of terms."""
 
 SLOTS = frozenset({"group", "Group", "the_group", "The_group"})
-"""What a frame writes of the group; the others put "the" before a common noun."""
+"""Slots of a frame for the group; the others put "the" before a common noun."""
 
 ATTRIBUTE_SLOTS = frozenset({"attribute", "an_attribute"})
 
@@ -44,14 +44,14 @@ class TermLists:
         return self.lists[LISTS[role]]
 
     def refuse_neutral_only(self, message: str) -> None:
-        """Raise where there are no terms but neutral ones."""
+        """Raise if all terms are neutral."""
         if not self.terms("first") and not self.terms("second"):
             raise SpecificationError(message, "first_terms")
 
 
 @dataclass(frozen=True)
 class StereotypeWords(TermLists):
-    """What a stereotype score is about (P4).
+    """Words of a stereotype score (P4).
 
     Terms are put into sentences, so they are kept with composed letters and single blanks, none at their ends.
 
@@ -93,7 +93,7 @@ class StereotypeWords(TermLists):
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse lists that no stereotype can be measured with."""
+        """Raise if the lists do not allow a stereotype score."""
         check_bounds(self)
         object.__setattr__(self, "pairs", tuple((spelt(one), spelt(other)) for one, other in self.pairs))
         for where in ("first_terms", "second_terms", "neutral", "telling"):
@@ -107,7 +107,7 @@ class StereotypeWords(TermLists):
 
 @dataclass(frozen=True)
 class VisualWords(TermLists):
-    """What a visual stereotype score is about (P4).
+    """Words of a visual stereotype score (P4).
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class VisualWords(TermLists):
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse lists that no stereotype can be measured with."""
+        """Raise if the lists do not allow a stereotype score."""
         check_bounds(self)
         refuse_shared(self.lists)
         refuse_shared(
@@ -159,7 +159,7 @@ class VisualWords(TermLists):
 
 
 def check_frame(frame: str, where: str) -> None:
-    """Refuse a frame that does not name the group once and the attribute once.
+    """Raise if a frame does not name the group once and the attribute once.
 
     Raises
     ------

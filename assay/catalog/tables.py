@@ -1,4 +1,4 @@
-"""The one place where the catalog's files are read."""
+"""Reader of the catalog's TOML files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def read_table(name: str) -> dict[str, Any]:
-    """Read one of the TOML files that are shipped with this package, once.
+    """Read a shipped TOML file, once.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Sentence constructions: frames into which an occupation and a value are put."""
+"""Sentence constructions (frames for an occupation and a value), and splitting of texts into sentences."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 from string import Formatter
@@ -37,7 +38,7 @@ class Frame:
 
     @cached_property
     def value_slots(self) -> tuple[str, ...]:
-        """The slots that mention the value, as forms: lower case."""
+        """Slots that mention the value, in lower case."""
         return tuple(slot.lower() for slot in self.slots if slot not in _OCCUPATION_SLOTS and slot != _NAME_SLOT)
 
     @property
@@ -72,7 +73,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Construction:
-    """Frames that put occupation and value into the same relation.
+    """Frames that express the same relation between occupation and value.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ class Construction:
     frames: tuple[Frame, ...]
 
     def frames_for(self, attribute: Attribute) -> tuple[Frame, ...]:
-        """Frames that the values of `attribute` can be put into; found once, for each request asks."""
+        """Frames that fit the values of `attribute`, cached."""
         fitting = self._fitting.get(attribute.name)
         if fitting is None:
             fitting = tuple(frame for frame in self.frames if frame.fits(attribute))
@@ -131,7 +132,47 @@ def construction(name: str, field: str = "templates") -> Construction:
 
 @cache
 def _construction(name: str) -> Construction:
-    """Make the one object of a construction from its entry."""
+    """Create a construction from its entry, once."""
     entry = read_table("constructions")[name]
     frames = tuple(Frame(f"{name}/{place}", pattern) for place, pattern in enumerate(entry["frames"], start=1))
     return Construction(name, entry["title"], entry["source"], frames)
+
+
+_END = re.compile(
+    r"""
+    (?: [!?…。｡！？．।॥؟۔]
+      | (?<!\d)\. | \.(?!\d)                         # no full stop within a number: 2.5
+    )
+    (?! (?<=(?<!\w)[^\W\d_]\.) [^\W\d_] )          # nor between single letters: U.S.
+    (?: \s*[.!?…。｡！？．।॥؟۔] )*                     # more marks, with blanks or without
+    ["'”’»›)\]」』]*                                 # closing marks belong to the sentence
+    """,
+    re.VERBOSE,
+)
+_WORD = re.compile(r"\w")
+
+
+def split_sentences(text: str) -> tuple[str, ...]:
+    """Cut a text after each run of sentence marks (``. ! ? …`` and those of other scripts).
+
+    A blank before the mark, which some engines write, stays with its sentence, and no blank after
+    the mark is needed. A full stop inside a number (2.5) or between single letters (U.S.) ends
+    nothing; other abbreviations are not known.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    tuple of str
+        The sentences with their marks, without blanks around them. What holds no letter or digit
+        is no sentence; what has no final mark is one.
+    """
+    pieces, start = [], 0
+    for end in _END.finditer(text):
+        pieces.append(text[start : end.end()].strip())
+        start = end.end()
+    pieces.append(text[start:].strip())
+    return tuple(piece for piece in pieces if _WORD.search(piece))

@@ -1,24 +1,75 @@
-"""Protected attributes: their values, the forms that write them and the words that betray them."""
+"""Protected attributes: their values, word forms, and recognition of words that mention a value."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from assay.catalog.lexicon import Lexicon
 from assay.catalog.tables import read_table
 from assay.errors import UnknownName
+
+_APOSTROPHES = dict.fromkeys(map(ord, "\u2019\u2018\u02bc\uff07`\u00b4"), "'")
+_GAP = r"[\s\-\u2010\u2011]+"
+"""What may stand between the words of a phrase: blanks, hyphens."""
+
+
+def plain(text: str) -> str:
+    """Write text so that equal words are equal strings: folded case, NFC, one kind of apostrophe."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold().translate(_APOSTROPHES))
+
+
+class Lexicon:
+    """Words and phrases, each of which mentions one name.
+
+    A word is found between word boundaries, whatever its case and apostrophes, so that ``he`` is in
+    "He’s" and not in "the". Where phrases overlap the longest is taken: "South African" is not
+    also "African". A word that ends in an apostrophe (``l'``) may be followed by anything.
+
+    Parameters
+    ----------
+    words : mapping of str to sequence of str
+        The words of each name. No word may belong to two names.
+    """
+
+    def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
+        self._name_of = {_key(word): name for name, its in words.items() for word in its}
+        if len(self._name_of) != sum(map(len, words.values())):
+            raise ValueError(f"a word stands twice in the lexicon of {', '.join(words)}")
+
+    def mentions(self, text: str) -> Iterator[str]:
+        """Give the name of every mention in `text`, in order."""
+        for match in self._pattern.finditer(plain(text)):
+            yield self._name_of[_key(match.group())]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self._name_of, key=lambda word: (-len(word), word))
+        return re.compile(rf"(?<!\w)(?:{'|'.join(map(_ended, longest_first))})")
+
+
+def _key(word: str) -> str:
+    """Write a phrase in the form by which it is looked up: its words with single blanks."""
+    return re.sub(_GAP, " ", plain(word))
+
+
+def _ended(word: str) -> str:
+    """Match a phrase where it does not go on as a longer word."""
+    inner = _GAP.join(map(re.escape, word.split(" ")))
+    return inner + r"(?!\w)" if word[-1].isalnum() else inner
+
 
 _ATTRIBUTES = ("gender", "race", "religion", "place-of-worship")
 
 NEUTRAL = "neutral"
-"""What `Attribute.read_one_hop` says of a mark that fits every value."""
+"""Result of `Attribute.read_one_hop` for a mark that fits every value."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """One value of an attribute, as sentences write it.
+    """One value of an attribute, with its word forms.
 
     Attributes
     ----------
@@ -69,12 +120,12 @@ class Attribute:
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:
-        """Names of the values: what can go in."""
+        """Names of the values that a sentence can have."""
         return tuple(value.name for value in self.values)
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the values and, last, the residual: what can come out."""
+        """Names of the values and, last, the residual: the possible outputs."""
         return (*self.value_names, self.residual)
 
     @property
@@ -83,7 +134,7 @@ class Attribute:
         return tuple(self.one_hop)
 
     def read(self, sentence: str, language: str = "en") -> str:
-        """Say which value a sentence mentions.
+        """Return the value that a sentence mentions.
 
         Parameters
         ----------
@@ -107,7 +158,7 @@ class Attribute:
         return mentioned.pop() if len(mentioned) == 1 else self.residual
 
     def read_one_hop(self, sentence: str, language: str) -> str | None:
-        """Say which value the first article or pronoun of a translated sentence marks.
+        """Return the value that the first article or pronoun of a translated sentence marks.
 
         Only the first mark counts: later ones may belong to another noun. What a noun's ending
         shows is not read, so "L'infirmière" is neutral.
@@ -153,7 +204,7 @@ def attribute(name: str, field: str = "attribute") -> Attribute:
 
 @cache
 def _attribute(name: str) -> Attribute:
-    """Make the one object of an attribute from its file."""
+    """Create an attribute from its file, once."""
     table = read_table(f"attributes/{name}")
     return Attribute(
         name=name,

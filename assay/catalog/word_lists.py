@@ -1,4 +1,4 @@
-"""Lists of words: their bounds, and the checks that every kind of specification makes of them."""
+"""Bounds and checks of word lists that all kinds of specification share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.catalog.terms import folded
 from assay.errors import OutOfBounds, SpecificationError
 
 MOST_WORDS, LONGEST = 2_000, 100
-"""Words of a list, and characters of a word."""
+"""Maximum number of words in a list, and of characters in a word."""
 
 Word = Annotated[str, MinLen(1), MaxLen(LONGEST)]
 Words = Annotated[tuple[Word, ...], MaxLen(MOST_WORDS)]
@@ -19,7 +19,7 @@ WordPair = tuple[Word, Word]
 
 
 def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
-    """Refuse a list of words that is too short or long, or names a word twice.
+    """Raise if a list of words is too short or long, or names a word twice.
 
     Raises
     ------
@@ -35,13 +35,13 @@ def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: boo
 
 
 def refuse_overlap(where: str, words: Sequence[str], other: str, others: Mapping[str, object]) -> None:
-    """Refuse words that stand in two lists which are compared."""
+    """Raise if two compared lists share a word."""
     if shared := [word for word in words if word in others]:
         raise SpecificationError(f"{shared[0]!r} is among the {where} and the {other}; it can be one of them", where)
 
 
 def refuse_shared(lists: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a word that stands twice in one list, or in two of them, whatever its case and hyphens.
+    """Raise if a word occurs twice, in one list or in two, ignoring case and hyphens.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the letters of services say about services called one after the other.
+"""Inference of the letter of services called one after the other, from their letters.
 
 Srivastava & Rossi (2018), section 5: the letter of a composite is *inferred* from the letters of its
 parts by a table, without a single call. Two tables are kept side by side (`tables`); a chain is read

@@ -1,4 +1,4 @@
-"""A chain of services, inferred from their letters in every way in which it can be bracketed."""
+"""Letters of a chain of services, over all of its bracketings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import ClassVar
 from assay.composition.tables import INFERRED, Letters, TableName, compose, entries_of
 from assay.errors import SpecificationError
 from assay.model import Letter
-from assay.rating.aggregation import WORST_FIRST, worst_letter
+from assay.rating.decision import WORST_FIRST, worst_letter
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One cell of a table: what the composite may be if the parts are `first` and `second`."""
+    """One cell of a table: the possible letters of a composite of `first` and `second`."""
 
     first: Letter
     second: Letter
@@ -25,7 +25,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Two neighbours of a chain put together.
+    """Composition of two neighbours of a chain.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Bracketing:
-    """One way to read a chain, and what the table says of it.
+    """One bracketing of a chain, with its letters.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Bracketing:
 
 @dataclass(frozen=True)
 class ChainAnswer:
-    """What a table says of a chain.
+    """Letters of a chain by a table.
 
     Attributes
     ----------
@@ -90,12 +90,12 @@ class ChainAnswer:
 
     @property
     def letter(self) -> Letter | None:
-        """The inferred letter, where only one is possible."""
+        """The inferred letter if only one is possible."""
         return next(iter(self.possible)) if len(self.possible) == 1 else None
 
     @property
     def worst(self) -> Letter:
-        """The worst letter that is possible."""
+        """The worst possible letter."""
         return worst_letter(self.possible)
 
     @property
@@ -105,7 +105,7 @@ class ChainAnswer:
 
 
 def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> ChainAnswer:
-    """Infer what a chain of services may be, from its letters alone.
+    """Infer the possible letters of a chain of services from their letters.
 
     Every bracketing must be right, so that the answer is what all of them allow. They are not
     listed, there are too many: an interval of the chain keeps the different *answers* its bracketings
@@ -138,7 +138,7 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
         for start in range(len(chain) - length + 1):
             stop = start + length
             found: dict[Letters, Bracketing] = {}
-            for middle in range(stop - 1, start, -1):  # what is worked out from the left comes first
+            for middle in range(stop - 1, start, -1):  # bracketings from the left come first
                 for one, other in product(readings[start, middle].values(), readings[middle, stop].values()):
                     possible = _compose_sets(one.possible, other.possible, table)
                     if possible not in found:
@@ -152,12 +152,12 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
 
 @cache
 def _compose_sets(first: Letters, second: Letters, table: TableName) -> Letters:
-    """Put together two services of which only the possible letters are known."""
+    """Compose two sets of possible letters."""
     return frozenset[Letter]().union(*(compose(a, b, table) for a, b in product(first, second)))
 
 
 def _joined(first: Bracketing, second: Bracketing, table: TableName) -> Bracketing:
-    """Call one part of a chain after another, and remember which cells were looked up."""
+    """Compose two parts of a chain and record the cells that were looked up."""
     pairs = product(_in_order(first.possible), _in_order(second.possible))
     possible = _compose_sets(first.possible, second.possible, table)
     step = Step(
@@ -171,5 +171,5 @@ def _in_brackets(one: Bracketing) -> str:
 
 
 def _in_order(letters: Letters) -> tuple[Letter, ...]:
-    """List letters worst first: a set has no order of its own."""
+    """Sort letters, worst first."""
     return tuple(letter for letter in WORST_FIRST if letter in letters)

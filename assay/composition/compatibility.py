@@ -1,4 +1,4 @@
-"""Which services can be called one after the other, and what the whole then is.
+"""Compatibility of services in a chain, and the kind of the chain.
 
 A service passes its output on, so that it has to be what the next one takes. Of the kinds that are
 rated, a translator alone gives what others take: a text. A class and a number end a chain. Vectors
@@ -15,7 +15,7 @@ from assay.errors import OutOfBounds, SpecificationError
 from assay.model import Kind
 
 FEWEST, MOST = 2, 20
-"""Services of a chain."""
+"""Minimum and maximum number of services in a chain."""
 
 GIVES: Mapping[Kind, str] = {
     Kind.TRANSLATOR: "a text",
@@ -25,10 +25,10 @@ GIVES: Mapping[Kind, str] = {
     Kind.EMBEDDER: "vectors",
     Kind.IMAGE_CLASSIFIER: "a class",
 }
-"""What a service passes on."""
+"""Kinds whose output is text for the next service."""
 
 ENDS = frozenset({Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR})
-"""Kinds that can be asked about a text another service wrote."""
+"""Kinds that accept a text of another service."""
 
 
 class Incompatible(SpecificationError):
@@ -50,7 +50,7 @@ class Incompatible(SpecificationError):
 
 
 def check_length(length: int) -> None:
-    """Refuse a chain of too few or too many services.
+    """Raise if a chain has too few or too many services.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_length(length: int) -> None:
 
 
 def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
-    """Say what kind of service a chain is: that of its last link.
+    """Return the kind of a chain: that of its last link.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A composition as one JSON document: what the ratings of services say of them called one after the other.
+"""The document of a composition: the inferred rating of services called one after the other.
 
 Everything said of the composite here is *inferred*; what is said of its parts was measured.
 """
@@ -26,14 +26,14 @@ from assay.composition.prediction import (
 from assay.composition.wording import explain_prediction
 from assay.errors import SpecificationError
 from assay.model import Interval, Kind, Observation
-from assay.rating.aggregation import vote_probabilities, worst_probabilities
+from assay.rating.decision import vote_probabilities, worst_probabilities
 
 MEASURED = "measured"
 """Provenance of the parts."""
 
 
 def check_chain(ratings: Sequence[Mapping[str, Any]]) -> Kind:
-    """Make sure that ratings can be composed, and say what kind of service the chain is.
+    """Check that ratings can be composed, and return the kind of the chain.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def composition_document(
     table: TableName = "published",
     observations: Sequence[Sequence[Observation]] = (),
 ) -> dict[str, Any]:
-    """Infer what a chain of rated services is, and write it down.
+    """Infer the rating of a chain and return it as a document.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def composition_document(
 def _predict(
     ratings: Sequence[Mapping[str, Any]], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
-    """Predict the composite from matrices, one way through the chain each; otherwise say why not."""
+    """Predict the composite from matrices for each route; return a reason if that is impossible."""
     evidence = [matrices_of(one) for one in ratings]
     for place, (components, rating) in enumerate(zip(evidence, ratings, strict=True), start=1):
         if not components:
@@ -141,7 +141,7 @@ def _predict(
 
 
 def matrices_of(rating: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]:
-    """Read the matrices of a rating; none where its document is of a form that has none."""
+    """Read the matrices of a rating; empty if its document has none."""
     if not {"experiment", "delta", "confidence", "method", "components"} <= rating.keys():
         return ()
     if not all(isinstance(one.get("transitions"), Mapping) for one in rating["components"]):

@@ -1,4 +1,4 @@
-"""The probabilities of a chain's letter, inferred from those of its services."""
+"""Probabilities of a chain's letter, inferred from those of its services."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ALIKE: Mapping[TableName, Mapping[Word, Word]] = {
 
 @dataclass(frozen=True, slots=True)
 class ChainProbabilities:
-    """Probability of each inferred letter, and of the table having no answer; they sum to one.
+    """Probability of each inferred letter and of "must be measured"; they sum to one.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class ChainProbabilities:
     provenance: ClassVar[str] = INFERRED
 
     def of(self, letter: Letter) -> float:
-        """Mass of one letter: the least probability it can have."""
+        """Probability of one letter, as a lower bound."""
         return float(getattr(self, letter.value))
 
     @property
@@ -80,7 +80,7 @@ class ChainProbabilities:
         return letter if self.of(letter) >= self.must_be_measured else None
 
     def declared(self, confidence: float) -> bool:
-        """Whether a letter has at least this mass, whatever the composite is where the table is silent."""
+        """Whether a letter has at least this probability, whatever a measurement would show."""
         return max(self.BS, self.DSBS, self.UCS) >= confidence
 
 
@@ -133,7 +133,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
 
 
 def _shortened(word: Word, table: TableName) -> Word:
-    """Replace a chain by the shortest one that answers alike, whatever comes before and after it."""
+    """Replace a chain by the shortest equivalent one in every context."""
     for start, stop in combinations(range(len(word) + 1), 2):
         shorter = ALIKE[table].get(word[start:stop])
         if shorter is not None:
@@ -142,7 +142,7 @@ def _shortened(word: Word, table: TableName) -> Word:
 
 
 def _check(one: Probabilities) -> None:
-    """Refuse probabilities that are not a distribution."""
+    """Raise if probabilities are not a distribution."""
     shares = (one.BS, one.DSBS, one.UCS)
     if not all(isfinite(share) and 0 <= share <= 1 for share in shares) or abs(sum(shares) - 1) > 1e-6:
         raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {shares}")

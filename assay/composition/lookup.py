@@ -1,4 +1,4 @@
-"""What both tables say of a chain, as JSON; a letter that is open stands for all that it may be."""
+"""Lookup of a chain in both tables, as JSON; an open letter stands for all of its candidates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.composition import TABLES, ChainAnswer, ChainProbabilities, TableName
 from assay.composition.notes import note
 from assay.composition.wording import explain_chain, explain_difference, explain_probabilities
 from assay.model import Letter, Probabilities
-from assay.rating.aggregation import WORST_FIRST, worst_letter
+from assay.rating.decision import WORST_FIRST, worst_letter
 
 DEFAULT_CONFIDENCE = 0.95
 """Probability that a letter must exceed the complement of to count as possible, where a rating does not say."""
@@ -18,7 +18,7 @@ DEFAULT_CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Part:
-    """A service of a chain, as far as tables need to know it.
+    """A service of a chain, as the tables need it.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Part:
 
     @property
     def candidates(self) -> Probabilities:
-        """Equal weights for the letters that cannot be excluded: those of at least ``1 - confidence``."""
+        """Letters that cannot be excluded, with probability at least ``1 - confidence``, equally weighted."""
         left = [one for one in Letter if self._is_possible(one)]
         return Probabilities(**{one.value: (1 / len(left) if one in left else 0.0) for one in Letter})
 
@@ -96,7 +96,7 @@ def tables_document(parts: Sequence[Part], table: TableName = "published") -> di
 
 @dataclass(frozen=True)
 class LookedUp:
-    """What one table says of a chain.
+    """Letters of a chain by one table.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class LookedUp:
     weighed: ChainProbabilities | None
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down."""
+        """Return it as JSON."""
         return {
             "possible": _in_order(self.possible),
             "letter": next(iter(self.possible)).value if len(self.possible) == 1 else None,
@@ -140,7 +140,7 @@ def _explained(published: LookedUp, revised: LookedUp, headline: LookedUp) -> li
 
 
 def _of_candidates(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:
-    """List what a chain may be where some letters are open: every word of the candidates is looked up."""
+    """Return the letters of a chain with open letters: every combination of candidates is looked up."""
     weighed = combine([one.candidates for one in parts], table)
     if weighed.must_be_measured > 0:
         return frozenset(Letter)

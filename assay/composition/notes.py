@@ -1,4 +1,4 @@
-"""What is worth knowing of a composition beside its letter: a code, and a sentence for people."""
+"""Notes on a composition beside its letter: a code and a sentence."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ NOTES: Mapping[str, str] = {
 
 
 def note(code: str, **facts: object) -> dict[str, str]:
-    """Write a note down."""
+    """Return a note as JSON."""
     return {"code": code, "text": NOTES[code].format(**facts)}

@@ -13,7 +13,7 @@ from assay.explain.numbers import chance, share
 from assay.explain.sentence import listed
 from assay.explain.words import LETTERS
 from assay.model import Letter
-from assay.rating.aggregation import WORST_FIRST
+from assay.rating.decision import WORST_FIRST
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 

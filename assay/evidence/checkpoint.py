@@ -1,4 +1,4 @@
-"""The head of a log as a signed note: short text that a witness can keep, compare and check for itself.
+"""Checkpoint of the log: its head as a signed note that a witness can keep, compare and check.
 
 The text has three lines (the log's name, its size, its root), an empty line, and one line for each
 signature. So monitors that read other logs read ours too, without knowing anything of ratings.
@@ -29,25 +29,25 @@ HINT_BYTES = 4
 
 
 class BadCheckpoint(RecordError):
-    """A note that is no checkpoint of this log, or that its key did not sign."""
+    """The note is not a checkpoint of this log, or its key did not sign it."""
 
     code = "bad-checkpoint"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a log claims of itself: its name, how many entries it has, and the hash over them (32 bytes)."""
+    """State of a log: its name, number of entries, and head hash (32 bytes)."""
 
     origin: str
     size: int
     root: bytes
 
     def text(self) -> str:
-        """Write what is signed."""
+        """Return the signed text."""
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
 
     def signed(self, public_key: bytes, sign: Callable[[bytes], bytes]) -> str:
-        """Write the note.
+        """Return the signed note.
 
         Parameters
         ----------
@@ -61,12 +61,12 @@ class Checkpoint:
 
 
 def key_hint(name: str, public_key: bytes) -> bytes:
-    """Give the four bytes by which a note names the key that signed it."""
+    """Return the four bytes that identify the signing key in a note."""
     return hashlib.sha256(name.encode() + b"\n" + ED25519 + public_key).digest()[:HINT_BYTES]
 
 
 def open_checkpoint(note: str, public_key: bytes, is_signature: Callable[[bytes, bytes, bytes], bool]) -> Checkpoint:
-    """Read a signed note and check who signed it.
+    """Read a signed note and verify its signature.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ IsSignature = Callable[[str, bytes, bytes], bool]
 
 @dataclass(frozen=True)
 class Opened:
-    """What an envelope holds.
+    """Content of an envelope.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Opened:
 
     @property
     def key_ids(self) -> tuple[str, ...]:
-        """The keys that are said to have signed."""
+        """Ids of the keys that claim to have signed."""
         return tuple(key_id for key_id, _ in self.signatures)
 
 
 def pre_authentication(payload_type: str, payload: bytes) -> bytes:
-    """Write a payload and its type so that no other pair is written the same way: each after its length."""
+    """Encode a payload and its type unambiguously: each after its length."""
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
@@ -80,7 +80,7 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
 
 
 def opened(written: Any) -> Opened:
-    """Read an envelope, checking its form and none of its signatures.
+    """Read an envelope; check its form, but no signature.
 
     Only what `envelope` writes is read: no other members, and base64 in its one strict form, so that
     no byte of an envelope can be changed unnoticed.
@@ -134,6 +134,6 @@ def _read(name: str, written: Any) -> bytes:
         content = base64.b64decode(written, validate=True)
     except (TypeError, ValueError, binascii.Error):
         raise CertificateError(f"the envelope's {name} is not base64") from None
-    if _write(content) != written:  # the last character has bits that do not count
+    if _write(content) != written:  # the last character has unused bits
         raise CertificateError(f"the envelope's {name} is not base64 in its strict form")
     return content

@@ -1,4 +1,4 @@
-"""The export of a rating: one file from which everything can be checked, anywhere, with nothing else.
+"""The export of a rating: one file that allows a complete check offline.
 
 JSON lines in ASCII, each in its one canonical form, in this order::
 
@@ -30,17 +30,17 @@ MEDIA_TYPE = "application/jsonl"
 SEAL_TYPE = "application/vnd.assay.export+json"
 
 LONGEST_LINE = 64 * 2**20
-"""Bytes; a rating document or one reply is far shorter, and a reader must not be filled by one line."""
+"""Maximum line length in bytes, which bounds the memory of a reader."""
 
 
 class BrokenExport(CertificateError):
-    """A file is no export, or not as it was written."""
+    """The file is not an export, or it was altered."""
 
     code = "broken-export"
 
 
 def line(value: Mapping[str, Any]) -> bytes:
-    """Write one line in its canonical form: sorted, without blanks, everything beyond ASCII escaped.
+    """Return one line in canonical form: sorted, without blanks, non-ASCII characters escaped.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def line(value: Mapping[str, Any]) -> bytes:
 
 
 class ExportWriter:
-    """Writes an export part by part and keeps the digest of what was written."""
+    """Writer of an export in parts, with the digest of everything written."""
 
     def __init__(self) -> None:
         self._digest, self._lines = hashlib.sha256(), 0
@@ -62,7 +62,7 @@ class ExportWriter:
         envelopes: Sequence[Mapping[str, Any]] = (),
         keys: Sequence[Mapping[str, Any]] = (),
     ) -> bytes:
-        """Write everything that comes before the observations."""
+        """Return the head: everything before the observations."""
         parts: tuple[dict[str, Any], ...] = (
             {"part": "export", "format": FORMAT},
             {"part": "rating", "rating": dict(rating)},
@@ -72,11 +72,11 @@ class ExportWriter:
         return b"".join(map(self._write, parts))
 
     def observation(self, observation: Mapping[str, Any]) -> bytes:
-        """Write the next observation, which must be the next leaf of the evidence tree."""
+        """Return the next observation, which must be the next leaf of the evidence tree."""
         return self._write({"part": "observation", "observation": dict(observation)})
 
     def closing(self, signers: Mapping[str, Sign]) -> bytes:
-        """Write the last line: a seal over all before it, by these signers or by nobody."""
+        """Return the last line: a seal over all before it, with the given signatures, if any."""
         payload = _sealed(self._digest.hexdigest(), self._lines)
         return line({"part": "end", "seal": envelope(SEAL_TYPE, payload, signers)})
 
@@ -89,7 +89,7 @@ class ExportWriter:
 
 @dataclass
 class Export:
-    """An export as it is read: what came before the observations, then those one by one.
+    """An export that is read in parts: its head, then the observations one by one.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Export:
 
 
 def read_export(lines: Iterable[bytes]) -> Export:
-    """Begin to read an export.
+    """Open an export.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def read_export(lines: Iterable[bytes]) -> Export:
 
 
 def _parts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Read line by line, the last with its seal opened and held against everything before it."""
+    """Read line by line; the seal of the last line is compared with the digest of all before it."""
     digest, number, ended = hashlib.sha256(), 0, False
     for written in lines:
         if ended:

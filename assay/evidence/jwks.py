@@ -1,4 +1,4 @@
-"""Public keys as the world exchanges them: JSON Web Keys of Ed25519 (RFC 7517, RFC 8037)."""
+"""Public Ed25519 keys as JSON Web Keys (RFC 7517, RFC 8037)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ KEY_BYTES = 32
 
 
 class UnreadableKeys(SpecificationError):
-    """A key set is not one, or holds no Ed25519 key."""
+    """The document is not a key set, or holds no Ed25519 key."""
 
     code = "unreadable-keys"
 
 
 def thumbprint(public_key: bytes) -> str:
-    """Name an Ed25519 key by its own digest (RFC 7638): 43 characters of base64url."""
+    """Return the thumbprint of an Ed25519 key (RFC 7638): 43 characters of base64url."""
     members = json.dumps(_members(public_key), sort_keys=True, separators=(",", ":"))
     return encode(hashlib.sha256(members.encode("ascii")).digest())
 
 
 def jwk(public_key: bytes, **more: str) -> dict[str, str]:
-    """Write a public key of 32 bytes as a JSON Web Key, with further members where given."""
+    """Return a public key of 32 bytes as a JSON Web Key, with optional further members."""
     return {**_members(public_key), "kid": thumbprint(public_key), "use": "sig", "alg": "EdDSA", **more}
 
 
@@ -59,12 +59,12 @@ def read_jwks(document: Any) -> dict[str, bytes]:
 
 
 def encode(content: bytes) -> str:
-    """Write bytes as base64url without padding, as JSON Web Keys have them."""
+    """Encode bytes as base64url without padding."""
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
 
 
 def decode(written: str) -> bytes:
-    """Read base64url without padding.
+    """Decode base64url without padding.
 
     Raises
     ------

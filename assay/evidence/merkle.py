@@ -1,4 +1,4 @@
-"""Merkle trees as RFC 9162 draws them: heads, proofs that a leaf is in, proofs that a tree only grew.
+"""Merkle trees (RFC 9162): heads, inclusion proofs and consistency proofs.
 
 Everything here is bytes in and bytes out. A tree is known by the hashes of its complete subtrees:
 node ``(level, place)`` covers the ``2**level`` leaves from ``place * 2**level`` on. Where those come
@@ -16,7 +16,7 @@ EMPTY_HEAD = hashlib.sha256(b"").digest()
 """Head of a tree without leaves."""
 
 Node = Callable[[int, int], bytes]
-"""Gives the hash of the complete subtree ``(level, place)``; level 0 is the leaves."""
+"""Returns the hash of the complete subtree ``(level, place)``; level 0 is the leaves."""
 
 Span = tuple[int, int]
 """Leaves from the first number on, up to and without the second."""
@@ -33,7 +33,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def nodes_from(leaves: Sequence[bytes]) -> Node:
-    """Look complete subtrees up in a list of leaf hashes, computing each of them once."""
+    """Return a function that computes complete subtrees of a list of leaf hashes, each once."""
     levels: list[list[bytes]] = [list(leaves)]
     while len(levels[-1]) > 1:
         below = levels[-1]
@@ -78,7 +78,7 @@ def span_head(span: Span, node: Node) -> bytes:
 
 
 def head(leaves: Sequence[bytes]) -> bytes:
-    """Compute a tree's head from its leaf hashes; `EMPTY_HEAD` where there are none."""
+    """Compute a tree's head from its leaf hashes; `EMPTY_HEAD` if there are none."""
     return span_head((0, len(leaves)), nodes_from(leaves))
 
 
@@ -112,7 +112,7 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
-    """Prove that a leaf is at `index`, by the hashes of its neighbours.
+    """Compute the inclusion proof of the leaf at `index`.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def consistency_spans(before: int, after: int) -> list[Span]:
     """
     if not 0 < before <= after:
         raise IndexError(f"a tree of {after} leaves did not grow from one of {before}")
-    start, stop, whole = 0, after, True  # whole: the older tree's head is known, and needs no hash
+    start, stop, whole = 0, after, True  # a complete subtree: the older tree's head is known and needs no hash
     found: list[Span] = []
     while before < stop:
         middle = start + _split(stop - start)
@@ -171,7 +171,7 @@ def consistency_spans(before: int, after: int) -> list[Span]:
 
 
 def consistency_proof(leaves: Sequence[bytes], before: int) -> list[bytes]:
-    """Prove that these leaves begin with the `before` leaves of an older tree.
+    """Compute the consistency proof from the first `before` leaves to all leaves.
 
     Raises
     ------
@@ -212,5 +212,5 @@ def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof
 
 
 def _split(size: int) -> int:
-    """Give the largest power of two below `size`, where RFC 9162 splits a tree."""
+    """Return the largest power of two below `size`, where RFC 9162 splits a tree."""
     return 1 << (size - 1).bit_length() - 1

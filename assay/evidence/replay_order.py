@@ -1,4 +1,4 @@
-"""A record in the order of its evidence: the ledger has observations as answers came, the tree as they were asked.
+"""Re-order ledger rows into Merkle-leaf order: the ledger has the order of replies, the tree of questions.
 
 An experiment is led through its record once more, which asks nothing, and stops after the last
 recorded question: what it would compute of the last answers is not needed. At most one batch is held.
@@ -14,7 +14,7 @@ from assay.model import Observation, Probe, Reply
 
 
 class Unrolling:
-    """An experiment that is led through its record; whoever drives it does the reading.
+    """Replay of an experiment that yields its units in evidence order; the caller reads the records.
 
     The loop is: while `advance` gives probes, look their units up, some at a time and in order, and
     hand each some with what was found to `accept`.
@@ -32,7 +32,7 @@ class Unrolling:
         self._left, self._replies, self._begun = recorded, list[Reply](), False
 
     def advance(self) -> Sequence[Probe]:
-        """Give the next batch; none after the last that was recorded. It may compute for a while."""
+        """Return the next batch, empty after the last recorded one. It may compute for a while."""
         if self._left <= 0:
             return ()
         try:
@@ -44,7 +44,7 @@ class Unrolling:
         return batch
 
     def accept(self, some: Sequence[Probe], found: Mapping[str, Observation]) -> list[Observation]:
-        """Put what was found of the batch's next probes in order.
+        """Sort the records of the batch's next probes.
 
         Raises
         ------

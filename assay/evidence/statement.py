@@ -1,4 +1,4 @@
-"""What a certificate states: in-toto statements about a rated service.
+"""in-toto statements of a certificate about a rated service.
 
 Two statements are made of a rating. The first says everything that was found, under a predicate of our
 own; programs that know nothing of bias can use the second, a test result. A rating that was not
@@ -24,7 +24,7 @@ RATING = "urn:assay:predicate:rating:v1"
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 
 RESULTS: Mapping[str, str] = {Letter.UCS: "PASSED", Letter.DSBS: "WARNED", Letter.BS: "FAILED"}
-"""What a letter is as the result of a test."""
+"""Test result of each letter."""
 
 STATED = (
     "letter",
@@ -44,7 +44,7 @@ STATED = (
 
 
 def rating_statement(document: Mapping[str, Any]) -> dict[str, Any]:
-    """State what a rating found: its face, and the digest of the whole.
+    """Return the statement of a rating: its main facts, and the digest of the whole.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def rating_statement(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def result_statement(document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """State a rating as the result of a test; ``None`` where nothing was declared.
+    """Return the statement of a rating as a test result; ``None`` if no letter was declared.
 
     Each declared component is a test of its own: ``round-trip/gender/es``.
     """
@@ -76,7 +76,7 @@ def result_statement(document: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def statements(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """State a rating in every way there is, the full one first."""
+    """Return all statements of a rating, the full one first."""
     both = (rating_statement(document), result_statement(document))
     return [one for one in both if one is not None]
 

@@ -1,4 +1,4 @@
-"""Checking a certificate: every digest computed again, every signature held against a key, nothing believed.
+"""Verification of a certificate: recompute every digest and verify every signature.
 
 The checks are told apart, so that who reads the result knows which digest differs. Keys and the
 cryptography are the caller's; here are only the questions.
@@ -19,15 +19,15 @@ from assay.evidence.export import Export
 from assay.evidence.merkle import leaf_hash, proves_inclusion
 
 BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version", "rerated_from"})
-"""Parts of a document that do not follow from the evidence: its name, its dates, and which program wrote it."""
+"""Parts of a document that do not follow from the evidence: id, dates and engine version."""
 
 ROUNDING = 1e-9
-"""Difference of two numbers, relative where they are large, that the order of a processor's additions can make."""
+"""Tolerated difference of two numbers (relative if large): rounding on another processor."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One question with its answer.
+    """Result of one check.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def check_statements(
 
 
 def check_signature(name: str, envelope: Opened, is_signature: IsSignature) -> Check:
-    """Check who signed an envelope."""
+    """Verify the signature of an envelope."""
     try:
         return Check(name, None, f"by the key {signer_of(envelope, is_signature)}")
     except CertificateError as wrong:
@@ -91,13 +91,13 @@ def stated_in(envelope: Opened) -> dict[str, Any]:
 
 
 def check_evidence(export: Export) -> Check:
-    """Check the evidence, after its last observation was read, against the digest in the rating."""
+    """Compare the digest of all observations with the digest in the rating."""
     found = _same("evidence", export.evidence.head(), export.rating.get("evidence_digest"))
     return found if found.wrong else Check("evidence", None, f"{found.found} over {export.evidence.size} observations")
 
 
 def check_seal(export: Export, is_signature: IsSignature) -> Check:
-    """Check who sealed the file; that the seal is over this very file was found while reading it."""
+    """Verify the signature of the file's seal; its digest was checked while reading."""
     if export.seal is None:
         return Check("seal", "the file was not read to its end", "")
     if not export.seal.signatures and not export.envelopes:
@@ -106,7 +106,7 @@ def check_seal(export: Export, is_signature: IsSignature) -> Check:
 
 
 def check_replay(rating: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[Check]:
-    """Hold a rating against the one that its observations gave again: letter, probabilities, then all of it.
+    """Compare a rating with its replay: letter, probabilities, then the whole document.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def _comparable(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rounding(one: Any, other: Any) -> list[float] | None:
-    """Tell by how much numbers differ that are the same but for rounding; ``None`` if anything else differs."""
+    """Return the largest rounding difference between two documents; ``None`` if anything else differs."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         parts = [_rounding(value, other[name]) for name, value in one.items()]
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):

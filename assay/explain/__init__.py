@@ -1,50 +1,43 @@
 """The words of a rating: what a letter means, and why it was given.
 
-`words` holds the tables (a sentence for every reason code, the words for every letter);
-`sentence` fills them with facts; `numbers` writes percentages.
+`words` holds the common tables (a sentence for every reason code that all methods share, the words for
+every letter); a method's `Vocabulary` adds its own. `sentence` fills them with facts; `numbers` writes percentages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import entry_points
-
 from assay.errors import UnknownName
 from assay.explain.numbers import chance, level, share
 from assay.explain.sentence import fill, listed
-from assay.explain.words import LETTERS, MESSAGES, UNDECLARED, UNMEASURED, LetterWords, cause, rule_title
+from assay.explain.words import LETTERS, MESSAGES, UNDECLARED, UNMEASURED, LetterWords, Vocabulary
 from assay.model import Letter, Probabilities, Reason
 
 __all__ = [
     "LETTERS",
     "LetterWords",
-    "cause",
+    "Vocabulary",
     "chance",
-    "codes",
     "explain",
     "headline",
     "level",
     "listed",
-    "rule_title",
     "share",
     "words_for",
 ]
-
-GROUP = "assay.reasons"
-"""Entry-point group in which packages offer sentences for their methods' reasons, by code; ours come first."""
 
 WHOLE = "output"
 """Name of the one component of a service that has one output: nothing would be told by naming it."""
 
 
-def explain(reason: Reason) -> str:
+def explain(reason: Reason, vocabulary: Vocabulary) -> str:
     """Say a reason in words.
 
     Parameters
     ----------
     reason : Reason
         Its facts may be missing or ``None``; the sentence then says less.
+    vocabulary : Vocabulary
+        Words of the method that gave the reason.
 
     Returns
     -------
@@ -56,17 +49,11 @@ def explain(reason: Reason) -> str:
     UnknownName
         If no sentence is known for the code.
     """
-    message = MESSAGES.get(reason.code) or _installed_messages().get(reason.code)
+    message = vocabulary.sentence(reason.code)
     if message is None:
-        raise UnknownName("reason", reason.code, codes())
-    sentence = fill(message, {**reason.facts, **_parts(reason), "where": _where(reason)})
+        raise UnknownName("reason", reason.code, (*MESSAGES, *vocabulary.reasons))
+    sentence = fill(message, {**reason.facts, **_parts(reason), "where": _where(reason)}, vocabulary)
     return sentence[:1].upper() + sentence[1:]
-
-
-@cache
-def _installed_messages() -> Mapping[str, str]:
-    """Collect the sentences that installed packages have for the reasons of their methods."""
-    return {code: text for entry in entry_points(group=GROUP) for code, text in entry.load().items()}
 
 
 def _parts(reason: Reason) -> dict[str, list[str]]:
@@ -86,11 +73,6 @@ def _where(reason: Reason) -> str:
         return f"For “{name}”, " if name else ""
     construction = name.partition("/")[2]
     return f"Through {language} ({construction}), " if construction and "/" not in language else f"Through {language}, "
-
-
-def codes() -> tuple[str, ...]:
-    """Name every reason code that has a sentence."""
-    return tuple(MESSAGES)
 
 
 def words_for(letter: Letter | str | None, declared: bool) -> LetterWords:

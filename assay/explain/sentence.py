@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any
 
 from assay.explain.numbers import chance, level, share, signed
-from assay.explain.words import cause, rule_title, rung_title
+from assay.explain.words import Vocabulary
 
 Writer = Callable[[Any], str | None]
 """Writes a fact, or ``None`` if the fact is missing or makes no sense."""
@@ -18,8 +18,8 @@ _PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # a bracket's alternatives, or pl
 _NAMES_SHOWN = 8
 
 
-def fill(template: str, facts: Mapping[str, Any]) -> str:
-    """Fill a sentence of `assay.explain.words`.
+def fill(template: str, facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+    """Fill a sentence with facts.
 
     Parameters
     ----------
@@ -28,9 +28,12 @@ def fill(template: str, facts: Mapping[str, Any]) -> str:
         alternative is used whose facts are all known, or none.
     facts : mapping
         By the names the template uses. Brackets inside a fact mean nothing.
+    vocabulary : Vocabulary
+        Words for facts that are codes.
     """
+    sentence = _Sentence(vocabulary)
     return "".join(
-        _spell(plain, facts) or "" if plain else _first_known(bracket.split("|"), facts)
+        sentence.spell(plain, facts) or "" if plain else sentence.first_known(bracket.split("|"), facts)
         for bracket, plain in _PIECE.findall(template)
     )
 
@@ -50,28 +53,31 @@ class _FactUnknown(Exception):
 class _Sentence(Formatter):
     """`str.format` with our own format names, in which an unknown fact is an error."""
 
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._writers = {**WRITERS, "cause": _causes(vocabulary), "phrase": _textual(vocabulary.phrase)}
+
+    def spell(self, part: str, facts: Mapping[str, Any]) -> str | None:
+        """Fill a part of a sentence; ``None`` if a fact is unknown."""
+        try:
+            return self.vformat(part, (), facts)
+        except _FactUnknown:
+            return None
+
+    def first_known(self, alternatives: Sequence[str], facts: Mapping[str, Any]) -> str:
+        """Fill the first alternative whose facts are all known; empty if there is none."""
+        spelt = (self.spell(one, facts) for one in alternatives)
+        return next((one for one in spelt if one is not None), "")
+
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
         """Look a fact up; one that was never given is ``None``."""
         return kwargs.get(str(key))
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Write a fact in one of the `WRITERS`' ways."""
-        written = WRITERS[format_spec](value)
+        """Write a fact as its format name says."""
+        written = self._writers[format_spec](value)
         if written is None:
             raise _FactUnknown
         return written
-
-
-def _spell(part: str, facts: Mapping[str, Any]) -> str | None:
-    try:
-        return _Sentence().vformat(part, (), facts)
-    except _FactUnknown:
-        return None
-
-
-def _first_known(alternatives: Sequence[str], facts: Mapping[str, Any]) -> str:
-    spelt = (_spell(one, facts) for one in alternatives)
-    return next((one for one in spelt if one is not None), "")
 
 
 # ---------------------------------------------------------------------------- writing one fact
@@ -115,13 +121,17 @@ def _only(value: Any) -> str | None:
     return None if isinstance(value, list | tuple) and len(value) != 1 else _names(value)
 
 
-def _cause(value: Any) -> str | None:
-    """Say the commonest cause, from a code or from counts by code."""
-    if isinstance(value, Mapping):
-        counts = {str(code): _number(count) or 0.0 for code, count in value.items()}
-        value = max(counts, key=lambda code: counts[code]) if counts else None
-    code = _text(value)
-    return None if code is None else cause(code)
+def _causes(vocabulary: Vocabulary) -> Writer:
+    """Write the commonest cause, from a code or from counts by code."""
+
+    def written(value: Any) -> str | None:
+        if isinstance(value, Mapping):
+            counts = {str(code): _number(count) or 0.0 for code, count in value.items()}
+            value = max(counts, key=lambda code: counts[code]) if counts else None
+        code = _text(value)
+        return None if code is None else vocabulary.cause(code)
+
+    return written
 
 
 WRITERS: Mapping[str, Writer] = {
@@ -138,10 +148,7 @@ WRITERS: Mapping[str, Writer] = {
     "parts": _numeric(lambda number: "The one part" if number == 1 else f"Each of the {number:,.0f} parts"),
     "names": _names,
     "only": _only,
-    "cause": _cause,
-    "rule": _textual(rule_title),
-    "rung": _textual(rung_title),
     "words": _textual(lambda name: name.replace("-", " ")),
     "value": _textual(lambda value: f"“{value}”"),
 }
-"""How a fact is written, by the format name a sentence gives it."""
+"""How a fact is written, by the format name a sentence gives it; codes are written as ``cause`` or ``phrase``."""

@@ -7,13 +7,15 @@ the entry-point group ``assay.methods`` (docs/extending.md).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
-from typing import cast
+from typing import Any, cast
 
 from assay.catalog.shipped import specifications
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Method
+from assay.explain import Vocabulary
 from assay.methods.alternation.method import Alternation
 from assay.methods.association.method import Association
 from assay.methods.forced_choice.method import ForcedChoice
@@ -23,6 +25,7 @@ from assay.methods.translation.one_hop import OneHop
 from assay.methods.translation.round_trip import RoundTrip
 from assay.methods.visual_stereotype.method import VisualStereotype
 from assay.model import Kind
+from assay.reports.presentation import Presentation
 
 AnyMethod = (
     RoundTrip
@@ -67,6 +70,7 @@ __all__ = [
     "every_method",
     "fit_to",
     "method_name",
+    "presentation_of",
     "usual_method",
 ]
 
@@ -101,6 +105,14 @@ PROMISED = ("__dataclass_fields__", "method", "kinds", "summary", "paper", "desi
 def method_name(kind: type[AnyMethod]) -> str:
     """Name a method as requests do (the default of its ``method`` field)."""
     return str(kind.method)
+
+
+def presentation_of(document: Mapping[str, Any]) -> Presentation:
+    """Return how a rating document is shown: by its method, or by the common fields if it is not installed."""
+    kind = next((each for each in every_method() if method_name(each) == document.get("method")), None)
+    if kind is None:
+        return Presentation()
+    return Presentation(kind.STEPS, Vocabulary.of(kind), kind.tables, kind.figures, kind.counted)
 
 
 def usual_method(kind: Kind) -> str | None:

@@ -1,4 +1,4 @@
-"""Two ratings of the same words, such as before and after debiasing, as one JSON document (P2, section 5.2).
+"""Comparison of two ratings of the same words, such as before and after debiasing (P2, section 5.2).
 
 The posteriors behind two ratings are not kept, but the distances are: both are fitted again, in the same way,
 from the distances that both have. So a difference is one of the spaces and never one of the words.
@@ -17,13 +17,13 @@ from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
 from assay.statistics.embeddings.posterior_comparison import Difference, compare
 
 METHOD = "association"
-"""The one method whose ratings carry what a posterior can be drawn from again."""
+"""The only method whose ratings hold the raw distances for a new posterior."""
 
 DRAWS = 4000
 """Draws of each posterior, however many the ratings themselves had."""
 
 SEED = 0
-"""Both fits begin from it, so that a comparison never changes, and the other way round it is the mirror image."""
+"""Seed of both fits: a comparison is reproducible, and its reverse is the mirror image."""
 
 NAMED = 5
 """Words of a list that a message names before it counts the rest."""
@@ -32,7 +32,7 @@ Pair = tuple[str, str]
 
 
 class NotComparable(SpecificationError):
-    """Two ratings whose difference would say nothing."""
+    """The two ratings cannot be compared."""
 
     code = "not-comparable"
 
@@ -89,7 +89,7 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
 # ---------------------------------------------------------------------------- what a rating holds
 @dataclass(frozen=True)
 class _Measured:
-    """What one rating measured: `rows` has the connection and the distance of each pair of words."""
+    """Measurements of one rating: `rows` has the connection and the distance of each pair of words."""
 
     face: Mapping[str, Any]
     lists: Mapping[str, frozenset[str]]
@@ -132,7 +132,7 @@ def _only_component(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Say which rating it is, and which words had no vector."""
+    """Identify the rating, and list the words without a vector."""
     target = document.get("target")
     about = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")}
     missing = part.get("missing")
@@ -144,7 +144,7 @@ def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any
 
 
 def _lists(words: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Give every list of words by a name that says what it is."""
+    """Return every list of words by its name."""
     by_group = {
         f"{group} ({role})": listed
         for field, role in (("protected", "protected"), ("attributes", "stereotype"))
@@ -198,7 +198,7 @@ def _check_methods(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
 
 
 def _check_alike(first: _Measured, second: _Measured) -> None:
-    """Refuse ratings that differ in more than the space that was measured."""
+    """Raise if the ratings differ in more than the measured embedding."""
     differing = [
         f"{name} ({'; '.join(_only_in(first.lists.get(name), second.lists.get(name)))})"
         for name in dict.fromkeys((*first.lists, *second.lists))

@@ -2,13 +2,14 @@
 
 A method counts what became of its questions, draws its two effects from their posterior (or by bootstrap), and hands
 both to a `Measurement`. Here the letter is decided, its probabilities are computed for other tolerances too, and it
-is estimated how many more questions would settle a letter that is not declared.
+is estimated how many more questions would settle a letter that is not declared. `look_sizes` gives the sizes of the
+sample at each look of a sequential design.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, Self
@@ -31,7 +32,7 @@ EvidenceAt = Callable[[int], Evidence]
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of a component's questions.
+    """Counts of a component's questions by outcome.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class Tolerance:
 
 @dataclass
 class Measurement:
-    """What was measured of one component: `conclude` gives it its letter, `give_up` none.
+    """Measurement of one component: `conclude` returns it with a letter, `give_up` without.
 
     Attributes
     ----------
@@ -227,7 +228,7 @@ def insufficient(error: EvidenceError, component: str | None = None) -> Reason:
 
 
 def result_or_why(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Compute what is shown beside the letter; ``why`` instead where the evidence does not allow it."""
+    """Compute additional results; return ``why`` instead if the evidence does not allow them."""
     try:
         return work()
     except EvidenceError as error:
@@ -265,3 +266,16 @@ def _intervals(evidence: Evidence) -> dict[str, Interval | None]:
         name: interval_of(draws) if draws.min() < 0 else effect_interval(draws)
         for name, draws in (("step_1", evidence.step_1), ("step_2", evidence.step_2))
     }
+
+
+EARLY = 0.25
+"""Share of the permitted error that a look before the last may use: little evidence misleads more often than much."""
+
+
+def look_sizes(first: int, most: int, stop_early: bool) -> Iterator[int]:
+    """Return the size at each look: `first`, then twice that, and so on up to `most`; only `first` without looks."""
+    size = first
+    yield size
+    while stop_early and size < most:
+        size = min(size * 2, most)
+        yield size

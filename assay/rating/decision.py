@@ -1,4 +1,4 @@
-"""Evidence becomes a rating here, and nowhere else.
+"""The decision: from a finding to a rating, and the aggregation of the letters of components.
 
 The scale is that of Srivastava & Rossi (2018), section 3.1, read as METHODS section 1 does:
 "biased" means an effect larger than a declared tolerance, and a letter is *declared* only when
@@ -7,10 +7,71 @@ its posterior probability reaches the asked-for confidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
+from assay.errors import TooFewObservations
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Rating, Reason
-from assay.rating.aggregation import WORST_FIRST, vote_letter, vote_probabilities, worst_letter, worst_probabilities
+
+WORST_FIRST = (Letter.BS, Letter.DSBS, Letter.UCS)
+"""Preference order UCS > DSBS > BS (Srivastava & Rossi 2018, section 4.4), reversed."""
+
+
+def worst_letter(letters: Iterable[Letter]) -> Letter:
+    """Pick the worst of some letters (P5's aggregation over middle languages)."""
+    present = set(letters)
+    if not present:
+        raise TooFewObservations("no component has a letter")
+    return next(letter for letter in WORST_FIRST if letter in present)
+
+
+def vote_letter(letters: Iterable[Letter]) -> Letter:
+    """Pick the commonest letter; a tie goes to the worse one (P5, footnote 4)."""
+    counts = Counter(letters)
+    if not counts:
+        raise TooFewObservations("no component has a letter")
+    return max(WORST_FIRST, key=lambda letter: counts[letter])
+
+
+def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
+    """Posterior of the worst letter over independent components (METHODS section 1).
+
+    ``P(BS) = 1 - prod_l (1 - P_l(BS))`` and ``P(UCS) = prod_l P_l(UCS)``; the rest is DSBS.
+    """
+    if not components:
+        raise TooFewObservations("no component has probabilities")
+    if len(components) == 1:
+        return components[0]
+    bs = 1.0 - float(np.prod([1.0 - one.BS for one in components]))
+    ucs = float(np.prod([one.UCS for one in components]))
+    return Probabilities(BS=bs, DSBS=max(0.0, 1.0 - bs - ucs), UCS=ucs)
+
+
+def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
+    """Posterior of the commonest letter over independent components, exactly.
+
+    The number of components with each letter is followed through a table of
+    (components that are BS, components that are DSBS), one component at a time: O(n^3).
+    """
+    if not components:
+        raise TooFewObservations("no component has probabilities")
+    n = len(components)
+    table = np.zeros((n + 2, n + 2))
+    table[0, 0] = 1.0
+    for one in components:
+        grown = table * one.UCS
+        grown[1:, :] += table[:-1, :] * one.BS
+        grown[:, 1:] += table[:, :-1] * one.DSBS
+        table = grown
+    bs, dsbs = np.indices(table.shape)
+    ucs = n - bs - dsbs
+    bs_wins = (bs >= dsbs) & (bs >= ucs)
+    dsbs_wins = ~bs_wins & (dsbs >= ucs)
+    p_bs, p_dsbs = float(table[bs_wins].sum()), float(table[dsbs_wins].sum())
+    return Probabilities(BS=p_bs, DSBS=p_dsbs, UCS=max(0.0, 1.0 - p_bs - p_dsbs))
+
 
 METHODOLOGY_VERSION = "1.2.0"
 """Changes whenever the same recorded evidence could be given another letter."""
@@ -20,7 +81,7 @@ METHODOLOGY_DIGEST = "sha256:bbe3f972ed913f95c172ed7fd3c5cb8bffd7eebdcb6554113f5
 
 
 def weigh(evidence: Evidence, delta: float, content_delta: float | None = None) -> Probabilities:
-    """Turn draws of the two effects into the probability of each letter (METHODS section 1).
+    """Compute the probability of each letter from draws of the two effects (METHODS section 1).
 
     ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS.
 
@@ -86,7 +147,7 @@ def _why(
     finding: Finding,
     measured: list[Component],
 ) -> list[Reason]:
-    """Lead with the deciding components' own reasons; say how the components were joined."""
+    """Return the reasons: those of the deciding components first, then the aggregation."""
     deciding = [one for one in measured if one.letter is letter] or measured
     reasons = [reason for one in deciding[:3] for reason in one.reasons]
     seen = {(reason.component, reason.code) for reason in reasons}
@@ -110,7 +171,7 @@ def _why(
 
 
 def _published(finding: Finding) -> Mapping[str, str | None]:
-    """Aggregate what each published rule said of the components, as the finding asks for."""
+    """Aggregate the letters of each published rule over the components."""
     join = worst_letter if finding.aggregation == "worst" else vote_letter
     rules = dict.fromkeys(rule for one in finding.components for rule in one.published)
     letters: dict[str, str | None] = {}

@@ -1,4 +1,4 @@
-"""What changed between two ratings of one question, and whether the letter did.
+"""Differences between two ratings of the same question.
 
 Two ratings of the same service may show two letters although nothing happened: each was measured with
 a limited number of replies. The posteriors say how likely it is that the letters themselves differ,
@@ -31,21 +31,21 @@ Verdict = Literal["same", "changed", "undecided"]
 ``undecided``: they show two, or one has none, and more evidence is needed to tell."""
 
 MISSING = "(not there)"
-"""Stands for a setting that only one of two ratings has."""
+"""Placeholder for a setting that only one of two ratings has."""
 
 TARGET = ("kind", "protocol", "url", "settings", "digest")
-"""Parts of a target that make it another one; its name does not."""
+"""Parts of a target that identify it; its name is not one of them."""
 
 
 class NotTheSameQuestion(SpecificationError):
-    """Two ratings whose letters answer different questions."""
+    """The letters of the two ratings answer different questions."""
 
     code = "not-the-same-question"
 
 
 @dataclass(frozen=True)
 class LetterDifference:
-    """Two letters held against each other.
+    """Difference of two letters.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class EffectDifference:
 
 @dataclass(frozen=True)
 class InputDifference:
-    """One input that is not the same in both ratings.
+    """One input that differs between the ratings.
 
     `what` is ``target``, ``experiment``, ``methodology``, ``engine`` or ``seed``; `place` is dotted
     where nested (``settings.model``), and empty where `what` is one value.
@@ -102,7 +102,7 @@ class InputDifference:
 
 @dataclass(frozen=True)
 class Difference:
-    """What changed between two ratings.
+    """Differences between two ratings.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Difference:
         return self.letter.verdict == "changed"
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down; nothing is shared with the documents."""
+        """Return it as JSON that shares nothing with the documents."""
         written = asdict(self) | {"changed": self.changed}
         for place, effect in enumerate(self.effects):
             written["effects"][place]["moved"] = effect.moved
@@ -152,7 +152,7 @@ class Difference:
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any], *, confidence: float | None = None) -> Difference:
-    """Say what changed between two rating documents.
+    """Compute the differences between two rating documents.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def _inputs(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Inp
 
 
 def _unlike(what: str, before: Any, after: Any, place: str = "") -> Iterator[InputDifference]:
-    """Find the innermost places in which two values differ; lists are compared whole."""
+    """Return the innermost paths at which two values differ; lists are compared whole."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys((*before, *after)):
             inner = f"{place}.{name}" if place else str(name)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import assay
-from assay.explain import explain
+from assay.explain import Vocabulary, explain
 from assay.model import Component, Interval, Probabilities, Rating, Reason
 from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
 
@@ -15,6 +15,7 @@ from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
 def rating_document(
     rating: Rating,
     *,
+    vocabulary: Vocabulary,
     experiment: Mapping[str, Any],
     target: Mapping[str, Any],
     seed: int,
@@ -31,6 +32,8 @@ def rating_document(
     ----------
     rating : Rating
         The judged finding.
+    vocabulary : Vocabulary
+        Words of the method, for the sentences of its reasons.
     experiment : mapping
         The method's specification with its defaults filled in.
     target : mapping
@@ -47,7 +50,6 @@ def rating_document(
         Every host that the experiment's questions went to.
     """
     finding = rating.finding
-    components = finding.components
     return {
         "letter": rating.letter,
         "declared": rating.declared,
@@ -60,21 +62,11 @@ def rating_document(
         "target": dict(target),
         "author": None if author is None else dict(author),
         "hosts": list(hosts),
-        "components": [component_document(one) for one in components],
-        "aggregation": {
-            "rule": finding.aggregation,
-            "deciding": list(deciding_components(rating)),
-            **finding.detail,
-        },
+        "components": [component_document(one, vocabulary) for one in finding.components],
+        "aggregation": {"rule": finding.aggregation, "deciding": list(deciding_components(rating)), **finding.detail},
         "published": dict(rating.published),
-        "reasons": [reason_document(reason) for reason in rating.reasons],
-        "counts": {
-            "asked": calls,
-            "failed": failed_calls,
-            "usable": sum(one.usable for one in components),
-            "unusable": sum(one.unusable for one in components),
-            "lost": sum(one.failed for one in components),
-        },
+        "reasons": [reason_document(reason, vocabulary) for reason in rating.reasons],
+        "counts": {"asked": calls, "failed": failed_calls, **_answers(finding.components)},
         "methodology": {"version": rating.methodology_version, "digest": METHODOLOGY_DIGEST},
         "engine_version": assay.__version__,
         "seed": seed,
@@ -85,7 +77,7 @@ def rating_document(
     }
 
 
-def component_document(component: Component) -> dict[str, Any]:
+def component_document(component: Component, vocabulary: Vocabulary) -> dict[str, Any]:
     """Write one component down: the common fields first, then the method's own."""
     return {
         "name": component.name,
@@ -98,17 +90,26 @@ def component_document(component: Component) -> dict[str, Any]:
         "unusable": component.unusable,
         "failed": component.failed,
         "published": dict(component.published),
-        "reasons": [reason_document(reason) for reason in component.reasons],
+        "reasons": [reason_document(reason, vocabulary) for reason in component.reasons],
     }
 
 
-def reason_document(reason: Reason) -> dict[str, Any]:
+def reason_document(reason: Reason, vocabulary: Vocabulary) -> dict[str, Any]:
     """Write a reason down with its sentence."""
     return {
         "code": reason.code,
-        "text": explain(reason),
+        "text": explain(reason, vocabulary),
         "facts": dict(reason.facts),
         "component": reason.component,
+    }
+
+
+def _answers(components: Sequence[Component]) -> dict[str, int]:
+    """Count the answers of all components by what could be done with them."""
+    return {
+        "usable": sum(one.usable for one in components),
+        "unusable": sum(one.unusable for one in components),
+        "lost": sum(one.failed for one in components),
     }
 
 

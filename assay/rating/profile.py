@@ -1,4 +1,4 @@
-"""The worst of several ratings of one service: what a profile says in one letter.
+"""The worst letter of several ratings of one service (a profile).
 
 Each rating has its own posterior. Many that are each fine with probability .95 are together fine with a
 smaller one, so the worst letter is declared only where the joint posterior says so too.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.model import Letter, Probabilities
-from assay.rating.aggregation import worst_letter, worst_probabilities
+from assay.rating.decision import worst_letter, worst_probabilities
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Worst:
 
 
 def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
-    """Find the worst letter by the preference order UCS > DSBS > BS.
+    """Return the worst letter by the preference order UCS > DSBS > BS.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Old evidence under another version of the methodology: what the letter would have been, without a call."""
+"""Re-rating of recorded evidence under another version of the methodology, without a call."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from assay.errors import RecordError, SpecificationError
 from assay.experiment import Method, replay
+from assay.explain import Vocabulary
 from assay.model import Finding, Observation, Reason
 from assay.rating.document import rating_document
 from assay.rating.methodology import Methodology
 
 BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible"})
-"""Codes of reasons that a worker gave because of what it saw of the target; a replay cannot find them again."""
+"""Codes of reasons that a worker adds from its view of the target; a replay cannot reproduce them."""
 
 
 class MethodUnknownThen(SpecificationError):
@@ -38,7 +39,7 @@ class EvidenceAltered(RecordError):
 
 
 def check_knows(methodology: Methodology, method: str) -> None:
-    """Refuse a version that has no letter for what a method finds.
+    """Raise if a version of the methodology does not know the method.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def check_knows(methodology: Methodology, method: str) -> None:
 def rerate(
     document: Mapping[str, Any], method: Method, record: Iterable[Observation], methodology: Methodology
 ) -> dict[str, Any]:
-    """Rate recorded evidence under a version of the methodology, asking nothing.
+    """Rate recorded evidence under a version of the methodology, without calling the service.
 
     Under the version it was rated by, the result has the same letter, numbers and digest, bit for bit.
 
@@ -95,6 +96,7 @@ def rerate(
     rated = replace(methodology.judge(_with_reasons(finding, document)), methodology_version=methodology.version)
     made = rating_document(
         rated,
+        vocabulary=Vocabulary.of(method),
         experiment=document["experiment"],
         target=document["target"],
         seed=seed,
@@ -105,15 +107,13 @@ def rerate(
         author=document.get("author"),
         hosts=document.get("hosts", ()),
     )
+    version = {"version": methodology.version, "digest": methodology.digest}
     source = {"rating": document.get("id"), "methodology": dict(document["methodology"])}
-    return made | {
-        "methodology": {"version": methodology.version, "digest": methodology.digest},
-        "rerated_from": source,
-    }
+    return made | {"methodology": version, "rerated_from": source}
 
 
 def _with_reasons(finding: Finding, document: Mapping[str, Any]) -> Finding:
-    """Give a finding the reasons again that came from the target and not from the experiment."""
+    """Add the recorded reasons that came from the target and not from the experiment."""
     beside = tuple(
         Reason(str(one["code"]), dict(one.get("facts") or {}), one.get("component"))
         for one in document.get("reasons", ())

@@ -18,8 +18,20 @@ from assay.errors import UnknownName
 from assay.reports import html, json, markdown, terminal
 from assay.reports.embeds import apisjson, azure, backstage, badge, huggingface, jsonld, linkset, overlay, shields
 from assay.reports.embeds.public_view import Shown
+from assay.reports.presentation import Presentation
 
-__all__ = ["EMBEDS", "FORMATS", "GROUP", "Embed", "Format", "Shown", "format_named", "installed_formats", "render"]
+__all__ = [
+    "EMBEDS",
+    "FORMATS",
+    "GROUP",
+    "Embed",
+    "Format",
+    "Presentation",
+    "Shown",
+    "format_named",
+    "installed_formats",
+    "render",
+]
 
 GROUP = "assay.reports"
 """Entry-point group in which installed packages offer a `Format`."""
@@ -40,13 +52,15 @@ class Format:
     suffix : str
         Of file names and addresses, with its dot.
     render : callable
-        Writes the rating document (a mapping) as text; must not fail on what is absent.
+        Writes the rating document (a mapping) as text; must not fail on what is absent. Its second argument is
+        the `Presentation` of the rating's method, for formats that show tables and figures
+        (`assay.reports.reading.read` takes both); others ignore it.
     """
 
     name: str
     media_type: str
     suffix: str
-    render: Callable[[Mapping[str, Any]], str]
+    render: Callable[[Mapping[str, Any], Presentation], str]
 
 
 FORMATS: tuple[Format, ...] = (
@@ -153,7 +167,7 @@ def format_named(name: str) -> Format:
     raise UnknownName("report format", name, every)
 
 
-def render(format_name: str, document: Mapping[str, Any]) -> str:
+def render(format_name: str, document: Mapping[str, Any], presentation: Presentation) -> str:
     """Write a rating document in a format.
 
     Parameters
@@ -162,10 +176,12 @@ def render(format_name: str, document: Mapping[str, Any]) -> str:
         Name of one of `installed_formats`.
     document : mapping
         The stored rating document.
+    presentation : Presentation
+        Of the rating's method (`assay.methods.presentation_of`).
 
     Raises
     ------
     UnknownName
         If no format has this name.
     """
-    return format_named(format_name).render(document)
+    return format_named(format_name).render(document, presentation)

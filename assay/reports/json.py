@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from assay.reports.presentation import Presentation
 from assay.reports.view import RESIDUALS
 
 # The document's own order. A database may have sorted the keys; what is not here comes after, by name.
@@ -35,7 +36,7 @@ _RANK = {key: place for place, key in enumerate(ORDER)}
 _HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 
 
-def render(document: Mapping[str, Any]) -> str:
+def render(document: Mapping[str, Any], _presentation: Presentation) -> str:
     """Write the whole document, every field as it was stored.
 
     NaN and infinity, which JSON has no word for, become ``null``.

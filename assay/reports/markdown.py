@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from assay.explain import cause
 from assay.reports import outline, tables
+from assay.reports.presentation import Presentation
 from assay.reports.reading import read
 from assay.reports.view import Component, Example, RatingView, Said, Table
 
@@ -16,9 +16,9 @@ _CODE = re.compile(r"[a-z0-9-]+")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 
-def render(document: Mapping[str, Any]) -> str:
+def render(document: Mapping[str, Any], presentation: Presentation) -> str:
     """Write the rating as GitHub-flavoured Markdown, everything from elsewhere escaped."""
-    rating = read(document)
+    rating = read(document, presentation)
     return "\n\n".join(part for part in _parts(rating) if part) + "\n"
 
 
@@ -96,7 +96,7 @@ def _example(one: Example) -> str:
     parts = [("asked", one.asked), ("on its way", one.middle), ("returned", one.returned)]
     said = [f"{name}: {escape(text)}" for name, text in parts if text is not None]
     said += [f"read as: {escape(', '.join(one.read))}"] if one.read else []
-    said += [f"lost: {escape(cause(one.why))}"] if one.why else []
+    said += [f"lost: {escape(one.why)}"] if one.why else []
     return "- " + "  \n  ".join(said)
 
 

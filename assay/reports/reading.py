@@ -3,7 +3,8 @@
 The document is JSON that a store kept, perhaps for an older version or for a method with less to
 tell. So nothing but its being an object is taken for granted: what is absent, ``null``, of another
 type, NaN or infinite is read as ``None`` or as empty (`assay.reports.parts`), and shown as "not
-measured". Text is made `visible` here; each format still escapes it for its own syntax.
+measured". Text is made `visible` here; each format still escapes it for its own syntax. What only the method
+knows (its tables, figures, words) comes in the `Presentation`.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from assay.explain import codes, explain
+from assay.explain import Vocabulary, explain
 from assay.model import Letter, Reason
 from assay.reports import parts
-from assay.reports.charts import read_pictures
 from assay.reports.plain import visible
-from assay.reports.sheets import read_looks, read_model_score, read_sheets
+from assay.reports.presentation import Presentation
 from assay.reports.view import (
     BALANCED,
-    STEPS,
     Block,
     Component,
     Effect,
     Example,
     InterimLook,
     OwnersReply,
+    Picture,
     RatingView,
     Said,
     Shares,
     Steps,
+    Table,
     Verdict,
     Withdrawal,
     effect_titles,
@@ -46,7 +47,7 @@ FEW = 5
 """Entries that a line tells of a longer one, beside how many there are."""
 
 
-def read(document: Mapping[str, Any]) -> RatingView:
+def read(document: Mapping[str, Any], presentation: Presentation) -> RatingView:
     """Read a rating document.
 
     Parameters
@@ -54,6 +55,8 @@ def read(document: Mapping[str, Any]) -> RatingView:
     document : mapping
         The stored row's JSON. Any part of it may be missing. Whoever knows what time it is may add that
         it is ``expired``: nothing here has a clock.
+    presentation : Presentation
+        Of the rating's method.
 
     Returns
     -------
@@ -61,13 +64,11 @@ def read(document: Mapping[str, Any]) -> RatingView:
         Without NaN, infinity or invisible characters.
     """
     target, aggregation = parts.mapping(document, "target"), parts.mapping(document, "aggregation")
-    method = parts.text(document, "method")
-    steps = STEPS.get(method or "", BALANCED)
-    sheets = (read_looks(aggregation), read_model_score(aggregation))
+    vocabulary = presentation.vocabulary
     return RatingView(
         id=parts.text(document, "id"),
-        verdict=_verdict(document, steps),
-        method=method,
+        verdict=_verdict(document, presentation.steps),
+        method=parts.text(document, "method"),
         attribute=parts.text(document, "attribute"),
         confidence=parts.number(document, "confidence"),
         delta=parts.number(document, "delta"),
@@ -75,18 +76,18 @@ def read(document: Mapping[str, Any]) -> RatingView:
         target_facts=_facts(target),
         experiment=_facts(parts.mapping(document, "experiment")),
         components=tuple(
-            _component(one, place, steps) for place, one in enumerate(parts.objects(document, "components"), 1)
+            _component(one, place, presentation) for place, one in enumerate(parts.objects(document, "components"), 1)
         ),
         rule=parts.text(aggregation, "rule"),
         deciding=parts.texts(aggregation, "deciding"),
         adjusted={visible(name): parts.numbers(each) for name, each in parts.mapping(aggregation, "adjusted").items()},
         vote=parts.text(aggregation, "vote"),
-        published=_published(document),
-        reasons=_reasons(document),
+        published=_published(document, vocabulary),
+        reasons=_reasons(document, vocabulary),
         provenance=_provenance(document),
         methodology=parts.text(parts.mapping(document, "methodology"), "version"),
         rated_at=parts.text(document, "rated_at"),
-        sheets=tuple(one for one in sheets if one is not None),
+        sheets=_tables(aggregation, presentation),
         reply=_reply(document),
         withdrawal=_withdrawal(document),
         expires_at=parts.text(document, "expires_at"),
@@ -109,7 +110,8 @@ def _verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
     )
 
 
-def _component(part: Mapping[str, Any], number: int, steps: Steps) -> Component:
+def _component(part: Mapping[str, Any], number: int, presentation: Presentation) -> Component:
+    steps, vocabulary = presentation.steps, presentation.vocabulary
     name = parts.text(part, "name") or f"part {number}"
     language, template = parts.text(part, "language_name") or parts.text(part, "language"), parts.text(part, "template")
     content = parts.numbers(parts.mapping(part, "content"))
@@ -132,14 +134,14 @@ def _component(part: Mapping[str, Any], number: int, steps: Steps) -> Component:
         unusable=parts.count(part, "unusable"),
         failed=parts.count(part, "failed"),
         unasked=parts.count(part, "unasked"),
-        lost_why=_lost_why(part),
-        published=_published(part),
+        lost_why=_lost_why(part, vocabulary),
+        published=_published(part, vocabulary),
         analyses=dict(_leaves(parts.mapping(part, "analyses"))),
-        examples=tuple(_example(one) for one in parts.objects(part, "examples")),
-        counted=_counted(part),
-        sheets=read_sheets(part),
-        pictures=read_pictures(part),
-        reasons=_reasons(part, name),
+        examples=tuple(_example(one, vocabulary) for one in parts.objects(part, "examples")),
+        counted=presentation.counted(part),
+        sheets=_tables(part, presentation),
+        pictures=tuple(one for one in presentation.figures(part) if isinstance(one, Picture)),
+        reasons=_reasons(part, vocabulary, name),
     )
 
 
@@ -149,21 +151,18 @@ def _title(name: str, language: str | None, template: str | None) -> str:
     return " · ".join(part for part in named if part)
 
 
-def _counted(part: Mapping[str, Any]) -> str:
-    """Say what was counted: whole texts of a translator, words of an embedder, answers of others."""
-    if "dimensions" in part:
-        return "Words"
-    if "pairs_asked" in part or "images_asked" in part:
-        return "Answers"
-    return "Answers" if "profiles" in part or "words" in part else "Texts"
+def _tables(part: Mapping[str, Any], presentation: Presentation) -> tuple[Table, ...]:
+    return tuple(table for table in presentation.tables(part) if isinstance(table, Table) and table.rows)
 
 
-def _lost_why(part: Mapping[str, Any]) -> Shares:
+def _lost_why(part: Mapping[str, Any], vocabulary: Vocabulary) -> Shares:
     """Count why answers were lost, where counts or the lost words were kept."""
     counts = {key: parts.numbers(parts.mapping(part, key)) for key in ("unusable_why", "failed_why")}
     if any(counts.values()):
-        return {**counts["unusable_why"], **counts["failed_why"]}
-    return Counter(visible(why) for why in parts.mapping(part, "missing").values() if isinstance(why, str))
+        every: Shares = {**counts["unusable_why"], **counts["failed_why"]}
+    else:
+        every = Counter(visible(why) for why in parts.mapping(part, "missing").values() if isinstance(why, str))
+    return {vocabulary.cause(why): number for why, number in every.items()}
 
 
 def _effects(part: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Effect, ...]:
@@ -206,28 +205,30 @@ def _leaning(shares: Any) -> Verdict:
     return Verdict(max(given, key=lambda letter: given[letter]) if given else None, False, given)
 
 
-def _example(part: Mapping[str, Any]) -> Example:
+def _example(part: Mapping[str, Any], vocabulary: Vocabulary) -> Example:
     text = partial(parts.text, part)
-    return Example(text("asked"), text("middle"), text("returned"), parts.texts(part, "read"), text("why"))
+    why = text("why")
+    lost = None if why is None else vocabulary.cause(why)
+    return Example(text("asked"), text("middle"), text("returned"), parts.texts(part, "read"), lost)
 
 
-def _published(part: Mapping[str, Any]) -> Mapping[str, str | None]:
+def _published(part: Mapping[str, Any], vocabulary: Vocabulary) -> Mapping[str, str | None]:
     return {
-        visible(rule): visible(letter) if isinstance(letter, str) else None
+        vocabulary.phrase(visible(rule)): visible(letter) if isinstance(letter, str) else None
         for rule, letter in parts.mapping(part, "published").items()
     }
 
 
-def _reasons(part: Mapping[str, Any], of: str | None = None) -> tuple[Said, ...]:
-    return tuple(_said(one, of) for one in parts.objects(part, "reasons"))
+def _reasons(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None = None) -> tuple[Said, ...]:
+    return tuple(_said(one, vocabulary, of) for one in parts.objects(part, "reasons"))
 
 
-def _said(part: Mapping[str, Any], of: str | None) -> Said:
+def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Said:
     """Take a reason's sentence, or make it again where only the code was kept."""
     code, component = parts.text(part, "code") or "unnamed", parts.text(part, "component") or of
     text = parts.text(part, "text")
-    if text is None and code in codes():
-        text = visible(explain(Reason(code, parts.mapping(part, "facts"), component)))
+    if text is None and vocabulary.sentence(code) is not None:
+        text = visible(explain(Reason(code, parts.mapping(part, "facts"), component), vocabulary))
     return Said(code, text or code.replace("-", " "), component)
 
 

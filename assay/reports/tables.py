@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from assay.explain import LETTERS, cause, chance, level, rule_title
+from assay.explain import LETTERS, chance, level
 from assay.model import Letter
 from assay.reports.view import (
     NOT_MEASURED,
@@ -135,7 +135,7 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
     rows = [("Assay's headline (posterior)", short(verdict), "–")]
     for rule, letter in rules.items():
         agrees = "–" if letter is None or verdict.letter is None else "yes" if letter == verdict.letter else "no"
-        rows.append((rule_title(rule), letter or "no letter", agrees))
+        rows.append((rule, letter or "no letter", agrees))
     return Table("Published rules beside the headline", ("Rule", "Letter", "Same as headline"), tuple(rows))
 
 
@@ -264,7 +264,7 @@ def replies(component: Component) -> Table:
         "not asked, for want of budget": component.unasked or None,
     }
     rows = [(name, count(number)) for name, number in counted.items() if number is not None]
-    rows += [(f"of those lost: {cause(why)}", count(number)) for why, number in component.lost_why.items()]
+    rows += [(f"of those lost: {why}", count(number)) for why, number in component.lost_why.items()]
     return Table(component.counted, (component.counted, "Number"), tuple(rows))
 
 

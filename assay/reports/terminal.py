@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from assay.explain import cause, chance
+from assay.explain import chance
 from assay.model import Letter
 from assay.reports import outline, tables
 from assay.reports.plain import width
+from assay.reports.presentation import Presentation
 from assay.reports.reading import read
 from assay.reports.view import Component, Example, RatingView, Said, Table, Verdict
 
@@ -28,13 +29,22 @@ _BAR = 24
 _WORD = re.compile(r"\S*\d %\S*|\S+")  # a number keeps its percent sign
 
 
-def render(document: Mapping[str, Any], *, colour: bool = False, columns: int = COLUMNS, brief: bool = False) -> str:
+def render(
+    document: Mapping[str, Any],
+    presentation: Presentation,
+    *,
+    colour: bool = False,
+    columns: int = COLUMNS,
+    brief: bool = False,
+) -> str:
     """Write the rating as plain text.
 
     Parameters
     ----------
     document : mapping
         The rating document.
+    presentation : Presentation
+        Of the rating's method.
     colour : bool
         Whether to mark the letters with ANSI colours as well. Shape and words say the same.
     columns : int
@@ -43,7 +53,7 @@ def render(document: Mapping[str, Any], *, colour: bool = False, columns: int = 
         Only the letter, the reasons, the overview and what was sent and came back.
     """
     page = (_BriefPage if brief else _Page)(max(columns, 60), colour)
-    return "\n".join(line.rstrip() for line in page.lines(read(document))) + "\n"
+    return "\n".join(line.rstrip() for line in page.lines(read(document, presentation))) + "\n"
 
 
 class _Page:
@@ -117,7 +127,7 @@ class _Page:
     def _example(self, one: Example) -> Iterator[str]:
         read_as = ", ".join(one.read) or None
         parts = {"asked": one.asked, "on its way": one.middle, "returned": one.returned, "read as": read_as}
-        parts["lost"] = cause(one.why) if one.why else None
+        parts["lost"] = one.why or None
         for name, text in parts.items():
             if text is not None:
                 yield from self._hanging(f"  {name:<11}", text)

@@ -9,24 +9,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.experiment import Method
 from assay.explain import LetterWords, headline, words_for
 from assay.model import Letter
 
 Steps = tuple[str, str]
 """What a service is shown in each of the two steps."""
 
-BALANCED: Steps = ("balanced input", "one-sided input")
-"""What most methods show."""
-
-STEPS: Mapping[str, Steps] = {
-    "alternation": ("a changed attribute", "tied content"),
-    "forced-choice": ("neutral control words", "concepts"),
-    "stimulus-sampling": ("content alike", "tied content"),
-    "association": ("control words", "stereotypes"),
-    "stereotype-score": ("neutral attributes", "stereotypes"),
-    "visual-stereotype": ("neutral pictures", "pictures of stereotypes"),
-}
-"""What methods show whose steps have names of their own."""
+BALANCED: Steps = Method.STEPS
+"""What a service is shown where the method does not say."""
 
 
 def effect_titles(steps: Steps) -> Mapping[str, str]:
@@ -279,6 +270,7 @@ class Component:
     """One measured part of a rating.
 
     `number` counts from 1 in the document's order; `counted` says what `usable`, `unusable` and `failed` count.
+    Codes are in words: why replies were lost (`lost_why`, `Example.why`) and the published rules.
     """
 
     number: int
@@ -304,7 +296,7 @@ class Component:
     analyses: Mapping[str, str]
     examples: tuple[Example, ...]
     reasons: tuple[Said, ...]
-    counted: str = "Texts"
+    counted: str = "Answers"
     sheets: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
 

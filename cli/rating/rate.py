@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from assay.canonical import digest_of
 from assay.catalog import attribute, construction, constructions
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from assay.methods import check_kind, fit_to, usual_method
+from assay.methods import check_kind, fit_to, presentation_of, usual_method
 from assay.model import Kind
 from assay.reports import installed_formats, render, terminal
 from cli.exits import Exit
@@ -106,13 +106,15 @@ def rate_here(
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
+    presentation = presentation_of(document)
     if as_json:
-        sys.stdout.write(render("json", document))
+        sys.stdout.write(render("json", document, presentation))
     else:
         columns = min(terminal.COLUMNS, shutil.get_terminal_size().columns)
-        sys.stdout.write(terminal.render(document, colour=sys.stdout.isatty(), columns=columns, brief=not full))
+        colour = sys.stdout.isatty()
+        sys.stdout.write(terminal.render(document, presentation, colour=colour, columns=columns, brief=not full))
     if report is not None:
-        report.write_text(render(_format_for(report), document), encoding="utf-8")
+        report.write_text(render(_format_for(report), document, presentation), encoding="utf-8")
         notes.print(f"report written to {escape(str(report))}", soft_wrap=True)
     if export is not None:
         notes.print(f"export written to {escape(str(export))}, signed by nobody", soft_wrap=True)

@@ -15,6 +15,21 @@ COUNTED = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 def upgrade() -> None:
     """Create the tables."""
+    _jobs()
+    _records_of_jobs()
+    _ratings()
+    _targets()
+    _keys()
+
+
+def downgrade() -> None:
+    """Drop every table."""
+    for table in ("idempotency", "api_keys", "targets", "ratings", "outbox", "events", "observations", "jobs"):
+        op.drop_table(table)
+
+
+def _jobs() -> None:
+    """Create the table of jobs."""
     op.create_table(
         "jobs",
         sa.Column("id", sa.Text(), nullable=False),
@@ -72,6 +87,10 @@ def upgrade() -> None:
     )
     op.create_index("ix_jobs_tenant_status_created_at_id", "jobs", ["tenant", "status", "created_at", "id"])
     op.create_index("ix_jobs_tenant_target_url_created_at_id", "jobs", ["tenant", "target_url", "created_at", "id"])
+
+
+def _records_of_jobs() -> None:
+    """Create the tables of observations, events and notices."""
     op.create_table(
         "observations",
         sa.Column("job_id", sa.Text(), nullable=False),
@@ -120,6 +139,10 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("ix_outbox_state_next_attempt_at", "outbox", ["state", "next_attempt_at"])
+
+
+def _ratings() -> None:
+    """Create the table of ratings."""
     op.create_table(
         "ratings",
         sa.Column("id", sa.Text(), nullable=False),
@@ -150,6 +173,10 @@ def upgrade() -> None:
     op.create_index(
         "ix_ratings_tenant_target_url_created_at_id", "ratings", ["tenant", "target_url", "created_at", "id"]
     )
+
+
+def _targets() -> None:
+    """Create the table of targets."""
     op.create_table(
         "targets",
         sa.Column("id", sa.Text(), nullable=False),
@@ -172,6 +199,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_targets"),
     )
     op.create_index("ix_targets_tenant_created_at_id", "targets", ["tenant", "created_at", "id"])
+
+
+def _keys() -> None:
+    """Create the tables of API keys and idempotency keys."""
     op.create_table(
         "api_keys",
         sa.Column("id", sa.Text(), nullable=False),
@@ -200,9 +231,3 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("scope", "key", name="pk_idempotency"),
     )
     op.create_index("ix_idempotency_began_at", "idempotency", ["began_at"])
-
-
-def downgrade() -> None:
-    """Drop the tables."""
-    for table in ("idempotency", "api_keys", "targets", "ratings", "outbox", "events", "observations", "jobs"):
-        op.drop_table(table)

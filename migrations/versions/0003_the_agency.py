@@ -32,7 +32,8 @@ def upgrade() -> None:
     """Create the tables, and add the withdrawal of ratings."""
     op.add_column("ratings", sa.Column("withdrawn_at", sa.BigInteger()))
     op.add_column("ratings", sa.Column("withdrawn_why", sa.Text()))
-    _who_is_told()
+    _webhooks()
+    _deliveries()
     _what_is_signed()
     _what_is_published()
     _what_is_done_again()
@@ -47,8 +48,8 @@ def downgrade() -> None:
         ratings.drop_column("withdrawn_at")
 
 
-def _who_is_told() -> None:
-    """Create the tables of webhooks, deliveries and attempts."""
+def _webhooks() -> None:
+    """Create the table of webhooks."""
     op.create_table(
         "webhooks",
         sa.Column("id", sa.Text(), nullable=False),
@@ -77,6 +78,10 @@ def _who_is_told() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_webhooks"),
     )
     op.create_index("ix_webhooks_tenant_created_at_id", "webhooks", ["tenant", "created_at", "id"])
+
+
+def _deliveries() -> None:
+    """Create the tables of deliveries and attempts."""
     op.create_table(
         "deliveries",
         sa.Column("id", sa.Text(), nullable=False),

@@ -16,6 +16,20 @@ KINDS, MORE_KINDS = "'choices', 'association'", "'choices', 'association', 'ster
 def upgrade() -> None:
     """Create the tables, and allow specifications of stereotypes."""
     _allow_kinds(MORE_KINDS)
+    _corpora()
+    _items()
+
+
+def downgrade() -> None:
+    """Drop the tables, and disallow specifications of stereotypes."""
+    for table in ("images", "corpus_items", "corpora"):
+        op.drop_table(table)
+    op.execute("DELETE FROM specifications WHERE kind IN ('stereotype', 'visual')")
+    _allow_kinds(KINDS)
+
+
+def _corpora() -> None:
+    """Create the table of corpora."""
     op.create_table(
         "corpora",
         sa.Column("id", sa.Text(), nullable=False),
@@ -42,6 +56,10 @@ def upgrade() -> None:
     )
     op.create_index("ix_corpora_tenant_created_at_id", "corpora", ["tenant", "created_at", "id"])
     op.create_index("ix_corpora_visibility_created_at_id", "corpora", ["visibility", "created_at", "id"])
+
+
+def _items() -> None:
+    """Create the tables of items and images."""
     op.create_table(
         "corpus_items",
         sa.Column("id", sa.Text(), nullable=False),
@@ -80,14 +98,6 @@ def upgrade() -> None:
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "digest", name="pk_images"),
     )
-
-
-def downgrade() -> None:
-    """Drop the tables, and disallow specifications of stereotypes."""
-    for table in ("images", "corpus_items", "corpora"):
-        op.drop_table(table)
-    op.execute("DELETE FROM specifications WHERE kind IN ('stereotype', 'visual')")
-    _allow_kinds(KINDS)
 
 
 def _allow_kinds(kinds: str) -> None:

@@ -21,10 +21,9 @@ from service.certificates.schemas import (
 from service.certificates.signatures import certificate_of, published_keys
 from service.dependencies import Here
 from service.http.authentication import DEFAULT_TENANT, Admin, Caller
-from service.http.cached_response import Answer
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.problems import Problem, not_found
 from service.ratings.freshness import FRESH_S, dated, headers_of
 from service.ratings.routes import FoundRating

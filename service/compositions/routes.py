@@ -10,10 +10,9 @@ from service.compositions.inference import compose
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
 from service.dependencies import Here
 from service.http.authentication import PublicReader, Reader, Writer
-from service.http.cached_response import Answer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import COMPOSITIONS
 from service.http.pagination import Page, PageQuery, link_next
 from service.http.problems import not_found

@@ -33,16 +33,13 @@ from service.corpora.validation import (
 )
 from service.corpora.writing_jobs import writing_order
 from service.corpora.writing_schemas import WritingRequest
-from service.dependencies import Here, Service
+from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, Writer
-from service.http.cached_response import Answer
 from service.http.conditional import IfMatch, entity_tag, must_match, not_modified
 from service.http.idempotency import Repeat, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS, WRITING
 from service.http.pagination import Page, PageQuery, link_next, open_cursor
-from service.http.prefer import Wait
-from service.http.problem_mapping import located
 from service.http.problems import Problem, not_found
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView

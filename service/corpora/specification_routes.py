@@ -17,13 +17,11 @@ from service.corpora.specification_schemas import (
 )
 from service.dependencies import Here
 from service.http.authentication import Reader, Writer
-from service.http.cached_response import Answer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import SPECIFICATIONS
 from service.http.pagination import Page, link_next
-from service.http.problem_mapping import located
 from service.http.problems import Problem
 from store.corpora import specifications
 from store.corpora.specifications import StoredSpecification

@@ -15,8 +15,7 @@ from assay.errors import SpecificationError, UnknownName
 from assay.methods.shared.sentences import Sentence
 from service.corpora.schemas import CorpusRequest, ItemChange, PictureItem, SentenceItem
 from service.dependencies import Service
-from service.http.json import pointer_to
-from service.http.problem_mapping import located
+from service.http.json import located, pointer_to
 from service.http.problems import Problem
 from store.corpora import corpora, images, items, specifications
 from store.corpora.corpora import NewCorpus, Rules, StoredCorpus

@@ -13,13 +13,13 @@ from service.corpora.validation import specification_named, words_of
 from service.corpora.writing_schemas import WritingRequest
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.problem_mapping import located
+from service.http.json import located
 from service.jobs.submission import Order, new_job
 from service.targets.target_resolution import resolve_target
 from store.corpora import specifications
 from store.corpora.corpora import StoredCorpus
 from store.corpora.items import MOST_ITEMS
-from store.jobs.request_digest import request_digest
+from store.jobs.submission import request_digest
 
 
 async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:

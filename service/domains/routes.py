@@ -7,17 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
 from assay.errors import SpecificationError
-from service.dependencies import Here
+from service.dependencies import Here, Wait
 from service.domains.schemas import DomainList, DomainRequest, DomainView
 from service.http.authentication import Reader, TargetWriter
-from service.http.cached_response import Answer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import DOMAINS
 from service.http.pagination import Page, PageQuery, link_next
-from service.http.prefer import Wait
-from service.http.problem_mapping import located
 from service.http.problems import not_found
 from service.jobs.maintenance_jobs import errand
 from service.jobs.routes import answer_order

@@ -15,7 +15,7 @@ from fastapi import Depends, Header, Request
 
 from service.dependencies import service_of
 from service.http.authentication import Caller
-from service.http.cached_response import Answer
+from service.http.json import Answer
 from service.http.problems import Problem
 from store.jobs import idempotency
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from fastapi import Request
@@ -17,6 +19,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from assay.errors import SpecificationError
 from service.http.problems import Problem
 
 MAX_DEPTH = 32
@@ -71,9 +74,53 @@ def json_response(
     return Response(write_json(value), status, dict(headers or {}), "application/json")
 
 
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response that can be kept: its body as the bytes that were sent."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    replayed: bool = False
+
+    def response(self, **more: str) -> Response:
+        """Make the response, with further headers that are not kept."""
+        headers = {**self.headers, **more}
+        if self.replayed:
+            headers["Idempotency-Replayed"] = "true"
+        return Response(self.body, self.status, headers, JSON)
+
+
 def pointer_to(*parts: str | int) -> str:
     """Write a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+@contextmanager
+def located(*place: str | int) -> Iterator[None]:
+    """Say where in the body a specification error belongs.
+
+    >>> with located("target"):
+    ...     desk.check(target)            # field "base_url" becomes the pointer /target/base_url
+    """
+    try:
+        yield
+    except SpecificationError as error:
+        raise bad_specification(error, place) from None
+
+
+def field_parts(field: str | None) -> list[str]:
+    """Split the field that a specification error names: ``settings.links.0`` has three parts."""
+    return field.split(".") if field else []
+
+
+def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
+    """Make the problem of a specification error below a place in the body."""
+    told = {"pointer": pointer_to(*place, *field_parts(error.field)), "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[told])
 
 
 def _walk(value: Any) -> Iterator[tuple[str, int, str]]:

@@ -18,7 +18,7 @@ from structlog.contextvars import bound_contextvars
 from service.http.problem_mapping import allowed_methods
 from service.http.problems import Problem, respond
 from service.metrics import Meter
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.formats.image import MOST_BYTES
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")

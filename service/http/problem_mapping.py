@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -17,7 +16,7 @@ from starlette.routing import compile_path
 
 from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
-from service.http.json import pointer_to
+from service.http.json import bad_specification, field_parts, pointer_to
 from service.http.problems import Problem, phrase, respond
 from store.core.errors import (
     AlreadyFinished,
@@ -60,19 +59,6 @@ def register(app: FastAPI) -> None:
         (ItemTaken, on_item_taken),
     ):
         app.add_exception_handler(kind, handler)
-
-
-@contextmanager
-def located(*place: str | int) -> Iterator[None]:
-    """Say where in the body a specification error belongs.
-
-    >>> with located("target"):
-    ...     desk.check(target)            # field "base_url" becomes the pointer /target/base_url
-    """
-    try:
-        yield
-    except SpecificationError as error:
-        raise _bad_specification(error, place) from None
 
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
@@ -138,7 +124,7 @@ def _not_of_others(errors: Sequence[Any]) -> list[Any]:
 async def on_bad_specification(request: Request, error: Exception) -> JSONResponse:
     """Answer a specification that cannot be carried out."""
     assert isinstance(error, SpecificationError)  # noqa: S101  registered for it
-    return respond(request, _bad_specification(error, ()))
+    return respond(request, bad_specification(error, ()))
 
 
 async def on_store_unavailable(request: Request, error: Exception) -> JSONResponse:
@@ -217,15 +203,6 @@ async def on_item_taken(request: Request, error: Exception) -> JSONResponse:
     return respond(request, Problem(error.code, str(error), errors=[told], item=error.item_id))
 
 
-def _bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
-    told = {"pointer": pointer_to(*place, *_parts(error.field)), "detail": str(error), "code": error.code}
-    return Problem("bad-specification", str(error), errors=[told])
-
-
-def _parts(field: str | None) -> list[str]:
-    return field.split(".") if field else []
-
-
 def _message(one: dict[str, Any], body: Any) -> str:
     """Say what was wrong; a name that is not known comes with those that are."""
     match one["type"]:
@@ -256,7 +233,7 @@ def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
     if where != "body":
         return {"parameter" if where in {"query", "path"} else str(where): ".".join(str(part) for part in parts)}
     cause = one.get("ctx", {}).get("error")
-    inner = _parts(cause.field) if isinstance(cause, SpecificationError) else []
+    inner = field_parts(cause.field) if isinstance(cause, SpecificationError) else []
     missing = str(one["type"]).startswith("missing")
     if one["type"].startswith("union_tag"):
         inner = [_discriminator(one)]

@@ -13,7 +13,7 @@ from assay.methods import AnyMethod
 from assay.model import Kind
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.problem_mapping import located
+from service.http.json import located
 from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.target_resolution import OrderedTarget, check_target, of_saved
 from store.targets import targets

@@ -15,10 +15,9 @@ async def refuse_while_cooling(here: Service, tenant: str, target_url: str | Non
     Problem
         ``cooling-down``, with ``Retry-After``.
     """
-    if here.settings.cooldown_s > 0:
-        rest_s = await here.database.read(cool_down.rest_s, tenant, target_url, here.settings.cooldown_s)
-        if rest_s:
-            raise cooling_down(rest_s)
+    rest_s = await here.database.read(cool_down.rest_s, tenant, target_url, here.settings.cooldown_s)
+    if rest_s:
+        raise cooling_down(rest_s)
 
 
 def cooling_down(rest_s: int) -> Problem:

@@ -11,15 +11,13 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from service.dependencies import Here, Service, service_of
+from service.dependencies import Here, Service, Wait, service_of
 from service.http.authentication import Caller, Poller, Reader, Writer
-from service.http.cached_response import Answer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat, Repeatable, keep
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import RATING_REQUESTS
 from service.http.pagination import Page, PageQuery, link_next, open_cursor
-from service.http.prefer import Wait
 from service.http.problems import base_url, not_found
 from service.jobs.observation_stream import ledger_csv, ledger_jsonl
 from service.jobs.schemas import (

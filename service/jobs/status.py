@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from service.http.cached_response import Answer
+from service.http.json import Answer
 from service.http.swr_cache import Moments
 from service.metrics import Meter
 

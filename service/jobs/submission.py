@@ -12,9 +12,8 @@ from assay.model import Kind
 from assay.references import NOTHING
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.cached_response import Answer
 from service.http.idempotency import Repeatable, once
-from service.http.problem_mapping import located
+from service.http.json import Answer, located
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.authors import check_author, resolve_author
@@ -23,14 +22,13 @@ from service.jobs.input_resolution import fill_in, with_kept
 from service.jobs.schemas import TEN_YEARS_S, RatingRequest
 from service.targets.target_resolution import OrderedTarget, check_rated
 from service.uploads.intake import UPLOADED
-from store.core.ids import new_id
+from store.core.columns import SealedSecret, new_id
 from store.jobs import idempotency, jobs
 from store.jobs.jobs import Job, NewJob
-from store.jobs.request_digest import request_digest
+from store.jobs.submission import request_digest
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.ratings.ratings import Stamp, StoredRating
-from store.security.secrets import SealedSecret
 
 CROWDED_RETRY_S = 5
 
@@ -98,7 +96,7 @@ async def place(
 
 
 async def _permit(here: Service, caller: Caller, order: Order) -> Allowance:
-    if order.new.kind == "rating":
+    if order.new.kind == "rating" and here.settings.cooldown_s > 0:
         await refuse_while_cooling(here, caller.tenant, order.new.target["base_url"])
     allowance = await here.rates.take(caller.purse)
     if not allowance.allowed:

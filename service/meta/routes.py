@@ -12,11 +12,10 @@ from fastapi.responses import FileResponse, HTMLResponse
 import assay
 from assay.methods import every_method, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
-from service.dependencies import Here
+from service.dependencies import LONGEST_WAIT_S, Here
 from service.http.authentication import Reader
 from service.http.json import StrictRoute
 from service.http.pagination import MAX_ROWS
-from service.http.prefer import LONGEST_WAIT_S
 from service.http.problems import KINDS, Problem, ProblemKind, kind_named
 from service.jobs.schemas import MAX_CALLS
 from service.meta.schemas import ActiveView, Health, InfoView, LimitsView, RateView

@@ -10,10 +10,9 @@ from fastapi import APIRouter, Body, Query, Request, Response
 from assay.rating.difference import NotTheSameQuestion, difference
 from service.dependencies import Here, Service
 from service.http.authentication import Caller, PublicReader, Writer
-from service.http.cached_response import Answer
 from service.http.conditional import none_match
 from service.http.idempotency import Repeat, Sent, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import VISIBILITIES, WITHDRAWALS
 from service.http.problems import Problem, not_found
 from service.publishing.schemas import DifferenceQuery, RatingDifferenceView, VisibilityRequest, WithdrawalRequest

@@ -10,13 +10,12 @@ from assay.canonical import digest_of
 from assay.errors import UnknownName
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import check_knows
-from service.dependencies import Here, Service
+from service.dependencies import Here, Service, Wait
 from service.http.authentication import Writer
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.examples import RERATINGS
-from service.http.prefer import Wait
 from service.http.problems import Problem, not_found
 from service.jobs.maintenance_jobs import errand
 from service.jobs.routes import answer_order

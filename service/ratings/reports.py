@@ -7,6 +7,9 @@ from typing import Any
 
 from starlette.responses import Response
 
+from assay import reports
+from assay.methods import presentation_of
+
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """A report is one file: it loads nothing, runs nothing and is framed by nobody else."""
 
@@ -23,15 +26,12 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
     headers : mapping
         Headers of the response.
     """
-    from assay import reports  # slow to import, and most processes never render
-
     form = reports.format_named(name)
-    content = form.render(document).encode("utf-8", "backslashreplace")  # targets answer halves of surrogate pairs
+    written = form.render(document, presentation_of(document))
+    content = written.encode("utf-8", "backslashreplace")  # targets answer halves of surrogate pairs
     return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=form.media_type)
 
 
 def report_formats() -> list[str]:
     """Name the formats."""
-    from assay import reports
-
     return [one.name for one in reports.installed_formats()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.problem_mapping import located
+from service.http.json import located
 from service.http.problems import Problem
 from service.jobs.cool_down import cooling_down
 from service.jobs.schemas import RatingRequest

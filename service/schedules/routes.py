@@ -9,10 +9,9 @@ from fastapi import APIRouter, Body, Query, Request, Response
 
 from service.dependencies import Here, Service
 from service.http.authentication import Reader, Writer
-from service.http.cached_response import Answer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, Repeatable, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
 from service.http.pagination import Page, PageQuery, link_next
 from service.http.problems import not_found

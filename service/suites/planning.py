@@ -14,7 +14,7 @@ from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Kind
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.problem_mapping import located
+from service.http.json import located
 from service.http.problems import Problem
 from service.jobs.schemas import RatingRequest
 from service.jobs.submission import Order, rating_order

@@ -6,15 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from service.dependencies import Here, Service
+from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, Writer
-from service.http.cached_response import Answer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SUITES
 from service.http.pagination import Page, PageQuery, link_next
-from service.http.prefer import Wait
 from service.http.problems import not_found
 from service.suites.planning import plan_suite
 from service.suites.profiles import suite_line, suite_view, version_of

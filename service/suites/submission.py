@@ -10,8 +10,8 @@ from typing import Any
 
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.cached_response import Answer
 from service.http.idempotency import Repeatable, keep, once
+from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.cool_down import refuse_while_cooling
@@ -59,7 +59,8 @@ async def place_suite(
     tenant = caller.tenant
     new = await here.database.read(_count_new, tenant, plan, repeat)
     if new:
-        await refuse_while_cooling(here, tenant, plan.target.descriptor["base_url"])
+        if here.settings.cooldown_s > 0:
+            await refuse_while_cooling(here, tenant, plan.target.descriptor["base_url"])
         await take(here, caller, new)
     answer = await here.database.write(_place, tenant, plan, repeat, show, here.settings.max_active_jobs, bool(wait))
     if isinstance(answer, PlacedSuite):

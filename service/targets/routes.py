@@ -6,16 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
-from service.dependencies import Here, Service
+from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, TargetWriter
-from service.http.cached_response import Answer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, once
-from service.http.json import StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import TARGETS
 from service.http.pagination import Page, PageQuery, link_next
-from service.http.prefer import Wait
-from service.http.problem_mapping import located
 from service.http.problems import not_found
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
@@ -30,7 +27,7 @@ from service.targets.target_resolution import (
     open_secret,
     with_described_links,
 )
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget
 

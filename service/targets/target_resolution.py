@@ -10,8 +10,8 @@ from assay.errors import SpecificationError
 from assay.model import Kind
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.problem_mapping import located
-from service.targets.chains import with_links
+from service.http.json import located
+from service.targets.chains import CHAIN, with_links
 from service.targets.schemas import TargetDescription, TargetReference
 from service.uploads.intake import check_embedding
 from store.targets import targets
@@ -59,7 +59,8 @@ async def resolve_target(
     else:
         ordered = OrderedTarget(asked.descriptor(), asked.plain_secret())
     with located(field):
-        ordered = await with_described_links(here, caller, ordered)
+        if ordered.descriptor["protocol"] == CHAIN:
+            ordered = await with_described_links(here, caller, ordered)
         check_target(here, ordered)
         await check_uploaded(here, caller.tenant, ordered.descriptor)
     return ordered

@@ -8,9 +8,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from service.dependencies import Here
 from service.http.authentication import WebhookWriter
-from service.http.cached_response import Answer
 from service.http.idempotency import Repeat, once
-from service.http.json import StrictRoute
+from service.http.json import Answer, StrictRoute
 from service.jobs.routes import FoundJob, found_job
 from service.webhooks.deliveries import Sent
 from service.webhooks.schemas import DeliveryList, DeliveryQuery, DeliveryView

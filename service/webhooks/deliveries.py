@@ -8,8 +8,7 @@ from typing import Any
 from fastapi import Request, Response
 
 from service.dependencies import Service
-from service.http.cached_response import Answer
-from service.http.json import json_response, write_json
+from service.http.json import Answer, json_response, write_json
 from service.http.pagination import Page, link_next
 from service.http.problems import not_found
 from service.webhooks.schemas import DeliveryLine, DeliveryList, DeliveryQuery, DeliveryView

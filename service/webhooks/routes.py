@@ -9,13 +9,11 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
 from service.dependencies import Here, Service
 from service.http.authentication import Caller, WebhookWriter
-from service.http.cached_response import Answer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, Repeatable, once
-from service.http.json import StrictRoute, json_response, read_json, write_json
+from service.http.json import Answer, StrictRoute, json_response, located, read_json, write_json
 from service.http.openapi.examples import WEBHOOKS
 from service.http.pagination import Page, PageQuery, link_next
-from service.http.problem_mapping import located
 from service.http.problems import Problem, not_found
 from service.webhooks.deliveries import Sent
 from service.webhooks.schemas import (
@@ -27,7 +25,7 @@ from service.webhooks.schemas import (
     WebhookList,
     WebhookView,
 )
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.security import signing
 from store.security.signing import PublicKey
 from store.webhooks import fan_out, webhooks

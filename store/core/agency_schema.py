@@ -18,7 +18,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from store.core.column_types import AnyText, Json, Packed
+from store.core.columns import AnyText, Json, Packed
 from store.core.schema import metadata
 
 # ---------------------------------------------------------------------------- webhooks

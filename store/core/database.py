@@ -16,9 +16,19 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from store.core.engines import LOCK_WAIT_S, database_url, pool, postgres, postgres_async, sqlite_reader, sqlite_writer
+from store.core.engines import (
+    LOCK_WAIT_S,
+    RETRY_AFTER_S,
+    connecting,
+    database_url,
+    pool,
+    postgres,
+    postgres_async,
+    sqlite_reader,
+    sqlite_writer,
+    translated,
+)
 from store.core.errors import StoreUnavailable
-from store.core.faults import RETRY_AFTER_S, connecting, translated
 
 P = ParamSpec("P")
 T = TypeVar("T")

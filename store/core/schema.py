@@ -21,7 +21,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from store.core.column_types import AnyText, Json, Packed
+from store.core.columns import AnyText, Json, Packed
 
 metadata = MetaData(
     naming_convention={

@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, insert, or_, select, update
 
 from store.core.clock import now_ms
+from store.core.columns import new_id
 from store.core.corpora_schema import corpora, corpus_items
-from store.core.ids import new_id
 from store.core.keyset import page_of
 
 PREFIX = "crp"

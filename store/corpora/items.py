@@ -15,10 +15,10 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, inse
 
 from assay.catalog.terms import normalised
 from store.core.clock import iso, now_ms, read_clock
+from store.core.columns import new_id
 from store.core.corpora_schema import corpora as corpora_table
 from store.core.corpora_schema import corpus_items
 from store.core.errors import CorpusFull, ItemTaken
-from store.core.ids import new_id
 from store.corpora import corpora
 
 MOST_ITEMS = 10_000

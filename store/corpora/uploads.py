@@ -14,8 +14,8 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Text, cast, delete
 from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.clock import now_ms
+from store.core.columns import new_id
 from store.core.errors import UploadInUse
-from store.core.ids import new_id
 from store.core.keyset import page_of
 from store.core.schema import jobs, upload_chunks, uploads
 

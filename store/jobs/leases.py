@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, case, func, select
 
 from store.core.clock import now_ms
+from store.core.columns import sealed_from
 from store.core.errors import LeaseLost
 from store.core.schema import jobs
-from store.jobs.events import append
-from store.jobs.job import Job, changed, claimable, end_cancelled, job_from
-from store.security.secrets import sealed_from
+from store.jobs.job import Job, append, changed, claimable, end_cancelled, job_from
 
 ENDED = ("succeeded", "failed", "cancelled")
 

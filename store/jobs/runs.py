@@ -12,8 +12,7 @@ from sqlalchemy import Connection
 
 from store.core.schema import jobs
 from store.jobs import observations
-from store.jobs.events import append
-from store.jobs.job import Job, changed, end, end_cancelled
+from store.jobs.job import Job, append, changed, end, end_cancelled
 from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
 from store.ratings import ratings
@@ -83,7 +82,8 @@ def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str
     facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
     end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
     announce(c, job.id, notices, {"job_id": job.id, "status": "succeeded", "target_url": stored.target_url, **facts})
-    note_published(c, stored)
+    if stored.visibility != "private":
+        note_published(c, stored)
     announce_change(c, stored, job.experiment)
     return stored.id
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
 from store.core.agency_schema import compositions
 from store.core.clock import now_ms
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.core.keyset import page_of
 from store.core.schema import ratings, targets
 from store.ratings.ratings import StoredRating

@@ -98,7 +98,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
         if the letters are equal or may differ by chance.
     """
     before = _predecessor(c, rating, experiment) if rating.declared else None
-    if before is None or not before.declared:
+    if before is None or not before.declared or before.letter == rating.letter:
         return None
     found = difference(before.document, rating.document)
     if not found.changed:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, or_, select
 
 from store.core.clock import iso, now_ms, read_clock
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.core.keyset import page_of
 from store.core.schema import ratings
 

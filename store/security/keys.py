@@ -18,7 +18,7 @@ from secrets import choice, token_urlsafe
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from store.core.clock import now_ms
-from store.core.ids import ALPHABET, new_id
+from store.core.columns import ALPHABET, new_id
 from store.core.keyset import page_of
 from store.core.schema import api_keys
 

@@ -9,10 +9,11 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func,
 
 from store.core.agency_schema import signing_keys, webhooks
 from store.core.clock import now_ms
+from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
 from store.core.schema import jobs, targets
 from store.jobs.job import UNFINISHED
-from store.security.secrets import SealedSecret, Vault
+from store.security.secrets import Vault
 from store.security.signing import TENANT as AGENCY
 
 FIELD = "secret"

@@ -9,16 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from sqlalchemy import RowMapping
 
+from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
 from store.core.settings import Settings
 
@@ -26,28 +24,6 @@ KEY_BYTES = 32
 NONCE_BYTES = 12
 SHOWN_CHARACTERS = 4
 KEY_FILE = "secret.key"
-
-
-@dataclass(frozen=True)
-class SealedSecret:
-    """An encrypted secret.
-
-    Attributes
-    ----------
-    ciphertext : bytes
-        With GCM's tag at its end.
-    nonce : bytes
-        12 random bytes, never used twice under a key.
-    key_id : str
-        Id of the encryption key.
-    last4 : str
-        Up to four last characters of the plain text, to recognise it.
-    """
-
-    ciphertext: bytes = field(repr=False)
-    nonce: bytes = field(repr=False)
-    key_id: str
-    last4: str
 
 
 class Vault:
@@ -117,25 +93,6 @@ class Vault:
 def key_id_of(key: bytes) -> str:
     """Return a key's id: eight hexadecimal digits of its digest."""
     return hashlib.sha256(b"assay key id\x00" + key).hexdigest()[:8]
-
-
-def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
-    """Return the column values of an encrypted secret."""
-    return {
-        "secret_ciphertext": sealed and sealed.ciphertext,
-        "secret_nonce": sealed and sealed.nonce,
-        "secret_key_id": sealed and sealed.key_id,
-        "secret_last4": sealed and sealed.last4,
-    }
-
-
-def sealed_from(row: RowMapping) -> SealedSecret | None:
-    """Build an encrypted secret from its columns."""
-    if row["secret_ciphertext"] is None:
-        return None
-    return SealedSecret(
-        bytes(row["secret_ciphertext"]), bytes(row["secret_nonce"]), row["secret_key_id"], row["secret_last4"]
-    )
 
 
 def _tail(plain: str) -> str:

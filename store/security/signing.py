@@ -16,8 +16,9 @@ from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from assay.evidence.jwks import decode, encode, jwk, thumbprint
 from store.core.agency_schema import signing_keys
 from store.core.clock import iso, now_ms
+from store.core.columns import sealed_columns, sealed_from
 from store.core.errors import SecretLost
-from store.security.secrets import Vault, sealed_columns, sealed_from
+from store.security.secrets import Vault
 
 TENANT = ""
 """Tenant in the encryption of signing keys, which belong to no tenant."""

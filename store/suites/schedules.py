@@ -16,12 +16,12 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, up
 
 from store.core.agency_schema import schedules
 from store.core.clock import now_ms, read_clock
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.core.keyset import page_of
 from store.corpora.kept_material import with_kept
 from store.jobs import cool_down, jobs
 from store.jobs.job import NewJob
-from store.jobs.request_digest import request_digest
+from store.jobs.submission import request_digest
 from store.ratings.experiment_json import dump_method, parse_method
 from store.suites import suites
 from store.suites.recurrence import Recurrence

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from store.core.agency_schema import suite_cells, suites
 from store.core.clock import now_ms
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.core.keyset import page_of
 from store.core.schema import jobs, ratings
 from store.jobs.job import UNFINISHED

@@ -17,7 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.agency_schema import domains
 from store.core.clock import now_ms
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.core.keyset import page_of
 
 PROOF_DAYS = 90

@@ -8,10 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
 
 from store.core.clock import now_ms
-from store.core.ids import new_id
+from store.core.columns import SealedSecret, new_id, sealed_columns, sealed_from
 from store.core.keyset import page_of
 from store.core.schema import targets
-from store.security.secrets import SealedSecret, sealed_columns, sealed_from
 
 
 @dataclass(frozen=True)

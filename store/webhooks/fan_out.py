@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import read_clock
-from store.core.ids import new_id
+from store.core.columns import new_id
 from store.webhooks import outbox
 from store.webhooks.outbox import Notice
 from store.webhooks.payloads import wrap

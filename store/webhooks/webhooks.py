@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, sele
 
 from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import now_ms
-from store.core.ids import new_id
+from store.core.columns import SealedSecret, new_id, sealed_columns, sealed_from
 from store.core.keyset import page_of
-from store.security.secrets import SealedSecret, Vault, sealed_columns, sealed_from
+from store.security.secrets import Vault
 
 EVENTS = (
     "job.succeeded",

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.counting_target import rating_request
 
-SECONDS = {"short": 15, "long": 600}
+SECONDS = {"short": 5, "long": 600}
 MOST_GROWN_MB, MOST_MORE_FDS = 16, 8
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from cli.demo.client import Agency
 from demo.server import DemoServer
+from tests.support.commands import Command
 
 START_S = 240
 
@@ -41,14 +42,7 @@ class Process:
         self.start()
 
     def start(self) -> None:
-        with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "cli.main", "serve", "--port", str(self.port)],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=self._environment,
-                start_new_session=True,
-            )
+        self.process = Command(("serve", "--port", str(self.port)), self._environment, self.log, self.log)
         self.agency = Agency(f"http://127.0.0.1:{self.port}")
         assert self.agency.wait_until_ready(START_S), self.log.read_text()
 

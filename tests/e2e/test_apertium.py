@@ -69,6 +69,6 @@ def test_spanish_possessives_make_everyone_he(rating):
     assert spanish["transitions"]["she"]["he"] >= 0.9 * sum(spanish["transitions"]["she"].values())
 
 
-def test_the_worst_part_decides(rating):
+def test_the_letter_of_the_worst_component_is_the_rating(rating):
     assert (rating["letter"], rating["declared"]) == ("BS", True)
     assert set(rating["aggregation"]["deciding"]) == {"es", "es/possessive"}

@@ -31,7 +31,7 @@ def carried(shared_agency, services, tmp_path_factory) -> tuple[Path, Path, Path
     return export, keys, download(agency, f"{rating}/observations/5/proof", folder / "proof.json")
 
 
-def test_an_export_verifies_and_replays_where_there_is_nothing_but_the_file(carried, elsewhere):
+def test_an_export_verifies_and_replays_without_network_or_database(carried, elsewhere):
     export, keys, proof = carried
     told = elsewhere("verify", export, "--keys", keys, "--replay")
     assert told.returncode == 0, told.stderr
@@ -49,7 +49,7 @@ def test_an_export_verifies_and_replays_where_there_is_nothing_but_the_file(carr
         (lambda content: content.replace(b"He ", b"She ", 1), "another digest"),
     ],
 )
-def test_what_was_changed_on_the_way_is_one_clean_line(carried, elsewhere, tmp_path, change, said):
+def test_an_altered_export_is_refused_with_one_line(carried, elsewhere, tmp_path, change, said):
     export, keys, _ = carried
     changed = tmp_path / "changed.jsonl"
     changed.write_bytes(change(export.read_bytes()))

@@ -11,18 +11,15 @@ from pathlib import Path
 import pytest
 
 from demo.server import DemoServer
+from tests.support.commands import run_command
+
+
+def environment_of(**more: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")} | more
 
 
 def assay(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
-    return subprocess.run(
-        [sys.executable, "-m", "cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**clean, **environment},
-    )
+    return run_command(*arguments, environment=environment_of(**environment))
 
 
 def rate(services: DemoServer, name: str, *more: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -57,7 +54,7 @@ def test_a_report_is_written_in_the_format_of_its_suffix(services, tmp_path):
     assert (tmp_path / "rating.html").read_text().lower().startswith("<!doctype html>")
 
 
-def test_a_file_says_what_to_rate_and_the_command_line_outranks_it(services, tmp_path):
+def test_options_override_the_request_file(services, tmp_path):
     file = tmp_path / "service.toml"
     file.write_text(
         f"""
@@ -93,7 +90,7 @@ def test_a_file_says_what_to_rate_and_the_command_line_outranks_it(services, tmp
         (["/no/such/file.toml"], "file.toml"),
     ],
 )
-def test_a_request_that_makes_no_sense_ends_with_64_and_one_line_naming_what_would(services, more, named):
+def test_an_invalid_request_exits_with_64_and_one_line_that_names_valid_values(services, more, named):
     done = rate(services, "faithful", *more)
     assert done.returncode == 64
     assert named in done.stderr
@@ -102,7 +99,7 @@ def test_a_request_that_makes_no_sense_ends_with_64_and_one_line_naming_what_wou
 
 
 @pytest.mark.parametrize("written", ["[target", "surprise = 1", "[target]\nname = 'x'"])
-def test_a_file_that_cannot_be_used_ends_with_64(tmp_path, written):
+def test_an_unusable_request_file_exits_with_64(tmp_path, written):
     file = tmp_path / "service.toml"
     file.write_text(written)
     done = assay("rate", str(file))
@@ -110,7 +107,7 @@ def test_a_file_that_cannot_be_used_ends_with_64(tmp_path, written):
     assert "Traceback" not in done.stderr
 
 
-def test_a_service_that_is_not_there_ends_with_69_and_says_so():
+def test_an_unreachable_service_exits_with_69_and_a_message():
     done = assay("rate", "--protocol", "libretranslate", "--url", "http://127.0.0.1:9")
     assert done.returncode == 69
     assert "cannot be reached" in done.stderr
@@ -123,8 +120,22 @@ def test_a_secret_from_the_environment_is_never_printed(services):
         assert secret not in done.stdout + done.stderr
 
 
+def test_a_shell_sees_the_same_code_and_line():
+    """The other tests fork a process that has its libraries loaded; this one starts it anew."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "rate", "--protocol", "telepathy", "--url", "http://127.0.0.1:9"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment_of(),
+    )
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (64, "", 1)
+    assert "libretranslate" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["methods", "attributes", "protocols", "version", "--help"])
-def test_what_can_be_asked_is_listed(command):
+def test_methods_attributes_specifications_and_protocols_are_listed(command):
     done = assay(command)
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) >= 1
@@ -153,14 +164,14 @@ def test_a_worker_without_a_broker_says_what_it_needs(tmp_path: Path):
     assert "--broker-url" in done.stderr
 
 
-def test_a_setting_that_makes_no_sense_is_named():
+def test_an_invalid_setting_is_named():
     done = assay("migrate", ASSAY_EGRESS_ALLOW="everything")
     assert done.returncode == 64
     assert "egress_allow" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_where_keys_are_asked_for_the_first_one_is_shown_once(serve):
+def test_the_first_admin_key_is_shown_once_if_keys_are_required(serve):
     import urllib.error
     import urllib.request
 

@@ -69,7 +69,7 @@ CHAINS = {
 
 
 @pytest.mark.parametrize("names", CHAINS, ids="*".join)
-def test_what_is_inferred_is_what_is_then_measured(names, compose, measured):
+def test_the_inferred_letter_equals_the_measured_one(names, compose, measured):
     found = compose(*names)
     assert (found["provenance"], found["letter"], found["settled_by"]) == ("inferred", CHAINS[names], "table")
     assert (found["predicted"]["letter"], found["predicted"]["provenance"]) == (CHAINS[names], "inferred")
@@ -88,9 +88,7 @@ def test_two_biased_services_are_settled_by_their_matrices_and_the_measurement_a
     assert measured(found)["letter"] == "BS"
 
 
-def test_where_the_tables_differ_both_answers_are_given_and_the_measurement_sides_with_the_revised_one(
-    compose, measured
-):
+def test_both_tables_are_shown_and_a_measurement_agrees_with_the_revised_one(compose, measured):
     found = compose("balancing", "faithful")
     answers = {name: table["letter"] for name, table in found["tables"].items()}
     assert answers == {"published": "DSBS", "revised": "UCS"}
@@ -109,7 +107,7 @@ def test_a_measured_chain_can_be_composed_further(shared_agency, compose, measur
     assert measured(found)["letter"] == found["letter"] == "BS"
 
 
-def test_saved_targets_stand_for_their_newest_rating_and_keep_their_secrets(shared_agency, services, measured):
+def test_saved_targets_are_composed_by_their_newest_rating_and_keep_their_secrets(shared_agency, services, measured):
     agency = shared_agency.agency
     ids = []
     for name in ("faithful", "balancing"):
@@ -131,7 +129,7 @@ def test_saved_targets_stand_for_their_newest_rating_and_keep_their_secrets(shar
     assert (probe["status"], probe["result"]["deterministic"]) == ("succeeded", True)
 
 
-def test_a_link_that_fails_is_named_where_the_job_says_why(shared_agency, services):
+def test_a_failed_job_names_the_failing_link_of_its_chain(shared_agency, services):
     links = [target(services, "faithful") | {"path": ["en", "*", "en"]}, target(services, "unauthorised")]
     chain = {"name": "c", "kind": "translator", "protocol": "chain", "settings": {"links": links}}
     job = shared_agency.agency.post("/v1/jobs", {"target": chain, "experiment": experiment()})

@@ -10,7 +10,7 @@ from demo.translators.behaviours import BEHAVIOURS
 
 
 @pytest.mark.slow
-def test_the_demonstration_ends_by_itself_with_every_service_as_expected(tmp_path):
+def test_the_demo_rates_every_service_as_expected_and_exits(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "demo", "--reports", str(tmp_path)],
         capture_output=True,

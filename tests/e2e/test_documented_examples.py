@@ -86,13 +86,13 @@ def run(serve, services, tmp_path):
     return go
 
 
-def test_every_block_is_run_or_is_something_that_is_only_shown():
+def test_every_code_block_is_run_or_marked_as_output():
     names = {name for name, _ in blocks(PAGE.read_text("utf-8"))}
     assert names <= RUN | SHOWN
     assert names >= RUN
 
 
-def test_every_flow_is_shown_in_all_three_languages():
+def test_every_example_is_shown_in_shell_python_and_javascript():
     flows = PAGE.read_text("utf-8").partition("## A first rating")[2].partition("## Gate a deployment")[0]
     for flow in flows.split("\n## "):
         assert {name for name, _ in blocks(flow)} >= RUN, flow.splitlines()[0]

@@ -76,7 +76,7 @@ def ill_jobs(shared_agency, services) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ILLS)
-def test_an_ill_service_ends_as_documented(name, shared_agency, ill_jobs):
+def test_a_faulty_service_ends_as_documented(name, shared_agency, ill_jobs):
     ill = ILLS[name]
     ended = shared_agency.finished(ill_jobs[name], 110)
     if ill.end == "failed":
@@ -91,7 +91,7 @@ def test_an_ill_service_ends_as_documented(name, shared_agency, ill_jobs):
         assert (rating["letter"], rating["declared"]) == (ill.letter, True)
 
 
-def test_the_shapes_are_those_of_the_contract(shared_agency, services):
+def test_the_json_documents_have_the_fields_of_the_contract(shared_agency, services):
     agency = shared_agency.agency
     job = agency.post("/v1/jobs", request(services.url("she-to-he-30")))
     ended = shared_agency.finished(job["id"])
@@ -130,7 +130,7 @@ def test_a_fresh_rating_answers_the_same_request_without_a_call(shared_agency, c
     assert len(calls) == asked > 0
 
 
-def test_killed_in_the_middle_it_finishes_with_the_same_rating_and_asks_little_twice(serve, counted):
+def test_a_killed_process_resumes_with_the_same_rating_and_few_repeated_calls(serve, counted):
     calls: list[str] = []
     with counted(calls) as url:
         undisturbed = serve()
@@ -156,7 +156,7 @@ def test_killed_in_the_middle_it_finishes_with_the_same_rating_and_asks_little_t
     assert sum(repeated.values()) <= in_flight + not_yet_written
 
 
-def test_sigterm_hands_the_job_back_and_the_next_process_finishes_it(serve, counted):
+def test_sigterm_releases_the_job_and_the_next_process_finishes_it(serve, counted):
     calls: list[str] = []
     with counted(calls) as url:
         one = serve()
@@ -228,7 +228,7 @@ def test_two_processes_do_not_share_a_data_directory(serve):
     assert "Traceback" not in second.stderr
 
 
-def test_an_embedded_worker_s_numbers_are_among_the_service_s(shared_agency, services):
+def test_metrics_of_the_embedded_worker_are_exported_by_the_service(shared_agency, services):
     job = shared_agency.agency.post("/v1/jobs", request(services.url("faithful"), seed=4711))
     shared_agency.finished(job["id"])
     from urllib.request import urlopen

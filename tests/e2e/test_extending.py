@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.json_server import json_server
+
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 REQUEST = re.compile(r"with `rating.toml`:\n\n```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -74,7 +76,7 @@ def assay(installed: Path, *arguments: str, folder: Path | None = None) -> subpr
 @pytest.mark.parametrize(
     ("listing", "name"), [("methods", "spelling"), ("protocols", "plain-text"), ("specifications", "weekdays")]
 )
-def test_what_a_package_adds_is_listed_with_ours(installed, listing, name):
+def test_methods_and_protocols_of_a_plug_in_are_listed(installed, listing, name):
     listed = assay(installed, listing)
     assert listed.returncode == 0, listed.stderr
     assert name in listed.stdout
@@ -116,7 +118,7 @@ def test_a_service_is_rated_by_the_method_through_the_protocol(installed, tmp_pa
     assert (tmp_path / "rating.line").read_text() == f"speller: {letter}\n"
 
 
-def test_the_word_list_is_taken_by_its_name(installed):
+def test_the_word_list_of_a_plug_in_is_found_by_name(installed):
     program = (
         "from assay.methods import ForcedChoice\n"
         "method = ForcedChoice(specification='weekdays', attribute='work')\n"
@@ -151,3 +153,67 @@ def test_the_api_documents_the_method_and_validates_its_fields(installed):
         timeout=60,
     )
     assert ran.stdout.splitlines() == ['["method", "label"]', "delta"], ran.stderr
+
+
+def writes(asked: dict) -> dict:
+    """Answer a chat with a sentence that holds the word it was asked for."""
+    word = re.search(r"with the word (\w+)", asked["messages"][-1]["content"])[1]
+    return {"choices": [{"message": {"content": f"There is a {word} at the end of the road."}}]}
+
+
+@pytest.fixture
+def speller():
+    handler = type("Handler", (Classifier,), {"lean": 0.0})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    yield {"name": "speller", "kind": "classifier", "protocol": "plain-text", "base_url": url}
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_corpus_that_the_method_names_arrives_in_its_job(installed, serve, speller):
+    agency = serve(PYTHONPATH=str(installed))
+    corpus = agency.agency.post("/v1/corpora", {"name": "Rooms", "kind": "sentences", "attribute": "spelling"})["id"]
+    kept = ["I love the colour of this room.", "The theatre is closed."]
+    agency.agency.post(f"/v1/corpora/{corpus}/items", {"items": [{"text": text} for text in kept]})
+    experiment = {"method": "spelling", "label": "positive", "corpus": corpus}
+    with pytest.raises(ValueError, match="no corpus that you may read"):
+        agency.agency.post("/v1/jobs", {"target": speller, "experiment": experiment | {"corpus": "crp_nowhere"}})
+
+    asked = agency.agency.post("/v1/jobs", {"target": speller, "experiment": experiment})
+    assert asked["experiment"]["sentences"] == kept
+    assert asked["experiment"]["corpus"] == f"{corpus}@2"
+    job = agency.finished(asked["id"])
+    assert job["status"] == "succeeded", job
+    texts = questions(agency, job, "classify")
+    assert {"I love the color of this room.", "The theatre is closed.", "The theater is closed."} <= texts
+    assert agency.agency.get(job["rating"]["href"])["letter"] == "DSBS"
+
+
+def test_what_an_author_wrote_for_the_method_is_kept_and_used_again(installed, serve, speller):
+    agency = serve(PYTHONPATH=str(installed))
+    experiment = {"method": "spelling", "label": "positive", "write": 1}
+    with pytest.raises(ValueError, match="name the service that makes it"):
+        agency.agency.post("/v1/jobs", {"target": speller, "experiment": experiment})
+
+    with json_server(writes) as url:
+        author = {"name": "Writer", "kind": "language-model", "protocol": "openai-chat", "base_url": url}
+        author["settings"] = {"model": "writer"}
+        request = {"target": speller, "author": author, "experiment": experiment}
+        first, second = (
+            agency.finished(agency.agency.post("/v1/jobs", request | {"seed": seed})["id"]) for seed in (1, 2)
+        )
+    assert (first["status"], second["status"]) == ("succeeded", "succeeded"), (first, second)
+    assert len(questions(agency, first, "write")) == 10
+    (corpus,) = agency.agency.get("/v1/corpora?kind=sentences")["items"]
+    assert (corpus["name"], corpus["items"]) == ("spelling, written for a rating", 10)
+    assert "There is a colour at the end of the road." in second["experiment"]["sentences"]
+    assert len(second["experiment"]["sentences"]) == 10
+    assert questions(agency, second, "write") == set()
+    assert agency.agency.get(second["rating"]["href"])["author"] is None
+
+
+def questions(agency, job: dict, kind: str) -> set[str]:
+    asked = [one["ask"] for one in agency.agency.get(f"{job['links']['observations']}?limit=200")["items"]]
+    return {str(ask.get("prompt") or ask.get("given") or ask) for ask in asked if ask["asks"] == kind}

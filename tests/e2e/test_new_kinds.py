@@ -167,7 +167,7 @@ def test_a_regressor_is_rated_on_an_uploaded_table(caller, services, payroll_upl
     assert not missing_figures(caller.report(rating), rating["method"])
 
 
-def test_an_embedder_that_follows_the_shares_of_women_follows_words(caller, services):
+def test_an_embedder_that_follows_labour_shares_is_dsbs(caller, services):
     judged = target(services.url("stereotyped-embedder-60"), "embedder", "openai-embeddings", model="m")
     rating = caller.rate(judged, {"method": "forced-choice", "attribute": "gender"})
     assert letter(rating) == ("DSBS", True)
@@ -237,7 +237,7 @@ def test_uploaded_trials_are_rated_without_asking_anybody(caller):
 @pytest.mark.parametrize(
     ("specification", "method"), [(OWN_CHOICES, "forced-choice"), (OWN_ASSOCIATION, "association")]
 )
-def test_a_specification_of_ones_own_is_used_by_name_and_kept_in_the_rating(caller, services, specification, method):
+def test_a_saved_specification_is_used_by_name_and_stored_in_the_rating(caller, services, specification, method):
     kept = caller.http.post("/v1/specifications", json=specification)
     assert kept.status_code == 201, kept.text
     judged = target(services.url("stereotyped-embedder-60"), "embedder", "openai-embeddings", model="m")
@@ -336,7 +336,7 @@ def refusals(upload: str):
 
 
 @pytest.mark.parametrize("case", refusals(""))
-def test_what_cannot_be_carried_out_is_422_with_the_place_to_mend(caller, payroll_upload, case):
+def test_an_impossible_request_is_422_and_points_to_the_field(caller, payroll_upload, case):
     asked_target, experiment, pointer, named = refusals(payroll_upload)[case]
     answer = caller.post(asked_target, experiment)
     assert answer.status_code == 422, answer.text

@@ -111,7 +111,7 @@ def test_a_suite_is_waited_for(client, services):
     assert [cell["letter"] for row in ended["rows"] for cell in row["cells"]] == ["UCS", "UCS"]
 
 
-def test_what_fails_says_why(client, services):
+def test_a_failed_job_raises_its_reason(client, services):
     with pytest.raises(JobFailed) as failed:
         client.rate(translator(services.url("unauthorised")), ROUND_TRIP)
     assert failed.value.code == "target_refused"
@@ -123,7 +123,7 @@ def test_what_fails_says_why(client, services):
         client.get_rating("rat_00000000000000000000000000")
 
 
-def test_the_time_to_wait_is_kept_to(client, services):
+def test_waiting_ends_at_the_given_timeout(client, services):
     with pytest.raises(StillRunning) as still:
         client.rate(translator(services.url("faithful")), ROUND_TRIP, timeout_s=0, seed=14 + isinstance(client, Client))
     assert client.wait_for_job(still.value.id)["status"] == "succeeded"

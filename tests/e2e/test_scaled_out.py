@@ -113,7 +113,7 @@ def test_a_job_is_accepted_while_redis_is_down(serve, services, environment):
     assert job["status"] == "queued"
 
 
-def test_a_worker_shows_the_numbers_of_its_children_and_ends_in_order(serve, work, services, environment):
+def test_a_worker_exports_metrics_of_its_children_and_stops_cleanly(serve, work, services, environment):
     agency = serve(**environment)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -140,7 +140,7 @@ def test_a_worker_shows_the_numbers_of_its_children_and_ends_in_order(serve, wor
     assert agency.finished(slow["id"], 90)["attempt"] == 2
 
 
-def test_a_worker_of_its_own_tells_what_happened(serve, work, environment):
+def test_a_worker_delivers_webhooks(serve, work, environment):
     heard: list[tuple[dict[str, str], bytes]] = []
 
     class Receiver(BaseHTTPRequestHandler):

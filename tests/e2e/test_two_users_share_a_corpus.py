@@ -94,7 +94,7 @@ def users(serve: Callable[..., Any]) -> Iterator[tuple[User, User]]:
         user.http.close()
 
 
-def test_what_one_user_has_written_another_uses_and_nothing_is_written_twice(users, services):
+def test_a_shared_corpus_is_used_by_another_tenant_without_writing_again(users, services):
     ada, ben = users
     with DemoServer() as writers:
         corpus = ada_begins_a_corpus(ada)
@@ -111,7 +111,7 @@ def test_what_one_user_has_written_another_uses_and_nothing_is_written_twice(use
     ben_takes_every_sentence_home(ben, his, edited)
 
 
-def test_what_was_written_for_one_rating_is_not_written_again_for_the_next(users, services):
+def test_sentences_written_for_a_rating_are_reused_by_the_next(users, services):
     ada, _ = users
     ada("POST", "/v1/specifications", STAGE)
     experiment = {"method": "stereotype-score", "specification": STAGE["name"], "per_term": PER_TERM}

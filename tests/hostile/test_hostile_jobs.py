@@ -16,7 +16,7 @@ from assay.experiment import Session, generator
 from assay.methods import RoundTrip
 from assay.model import Kind
 from workers.calls.driver import Answered, Driver
-from workers.calls.retry import Budget, Patience
+from workers.calls.limits import Budget, Patience
 from workers.egress import RETRY_AFTER_CAP_S, Egress
 from workers.targets import Limits, Target, connect
 

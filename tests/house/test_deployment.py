@@ -18,8 +18,8 @@ from typer.main import get_command
 from cli.main import app
 from service.metrics import Meter
 from store.core.settings import Settings
-from workers.engine.metrics import WorkMeter
 from workers.engine.watchdog import EXIT_DEAF
+from workers.engine.worker_context import WorkMeter
 
 ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = {f"ASSAY_{name.upper()}" for name in Settings.model_fields}
@@ -64,7 +64,7 @@ def test_docker_compose_accepts_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("service", ["migrate", "api", "worker"])
-def test_our_containers_run_what_exists_with_what_it_needs(compose, service):
+def test_containers_run_existing_commands_with_the_settings_they_need(compose, service):
     one = compose[service]
     assert one["command"][0] in COMMANDS
     assert set(one["environment"]) <= VARIABLES
@@ -75,7 +75,7 @@ def test_our_containers_run_what_exists_with_what_it_needs(compose, service):
     assert "inside" in one["networks"]
 
 
-def test_whatever_ends_is_started_again_and_in_order(compose):
+def test_every_container_restarts_and_waits_for_its_dependencies(compose):
     assert compose["api"]["restart"] == compose["worker"]["restart"] == "unless-stopped"
     for name in ("api", "worker"):
         assert compose[name]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
@@ -84,7 +84,7 @@ def test_whatever_ends_is_started_again_and_in_order(compose):
     assert int(compose["worker"]["stop_grace_period"].rstrip("s")) > 20, "the soft shutdown takes up to 20 s"
 
 
-def test_probes_and_ports_are_those_of_the_processes(compose):
+def test_health_checks_and_ports_match_the_processes(compose):
     assert re.search(r"EXPOSE 8000 9464", read("Dockerfile"))
     assert "8000/livez" in read("Dockerfile")
     assert compose["api"]["command"] == ["serve", "--port", "8000"]
@@ -94,7 +94,7 @@ def test_probes_and_ports_are_those_of_the_processes(compose):
     assert f"port: {port}" in read("deploy/prometheus/prometheus.yml")
 
 
-def test_the_example_of_an_environment_explains_all_the_file_uses_and_gives_no_secret():
+def test_the_example_environment_explains_every_variable_and_holds_no_secret():
     used = set(re.findall(r"\$\{(\w+)", read("docker-compose.yml")))
     given = dict(re.findall(r"^(\w+)=(.*)$", read(".env.example"), re.MULTILINE))
     assert set(given) == used
@@ -103,7 +103,7 @@ def test_the_example_of_an_environment_explains_all_the_file_uses_and_gives_no_s
 
 
 # ---------------------------------------------------------------------------- image
-def test_the_image_holds_every_package_and_runs_as_nobody_in_particular():
+def test_the_image_holds_every_package_and_runs_as_an_unprivileged_user():
     written = read("Dockerfile")
     packages = tomllib.loads(read("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     copied = re.findall(r"^COPY (\w+) \./\w+$", written, re.MULTILINE)
@@ -118,7 +118,7 @@ def test_the_image_holds_every_package_and_runs_as_nobody_in_particular():
     assert set(re.findall(r"ASSAY_\w+", written)) <= VARIABLES
 
 
-def test_what_runs_is_locked_with_the_versions_that_are_tested():
+def test_the_runtime_lock_has_the_versions_that_are_tested():
     def versions(name: str) -> dict[str, str]:
         return dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^ ;\\]+)", read(name), re.MULTILINE))
 
@@ -131,7 +131,7 @@ def test_what_runs_is_locked_with_the_versions_that_are_tested():
 
 # ---------------------------------------------------------------------------- kubernetes
 @pytest.mark.parametrize("name", ["assay-migrate", "assay-api", "assay-worker"])
-def test_our_pods_are_locked_down_and_run_what_exists(name):
+def test_pods_are_restricted_and_run_existing_commands(name):
     spec = workloads()[name]
     (container,) = spec["containers"]
     assert container["args"][0] in COMMANDS
@@ -146,7 +146,7 @@ def test_our_pods_are_locked_down_and_run_what_exists(name):
     assert {each["name"] for each in container.get("env", [])} <= VARIABLES
 
 
-def test_the_manifests_name_only_what_exists_and_give_all_that_is_needed():
+def test_manifests_refer_to_existing_objects_and_set_every_variable():
     secret = yaml.safe_load(read("deploy/kubernetes/secret.example.yaml"))["stringData"]
     config = next(one["data"] for one in manifests() if one["kind"] == "ConfigMap")
     assert set(secret) == NEEDED_BY_SEVERAL
@@ -165,7 +165,7 @@ def test_the_manifests_name_only_what_exists_and_give_all_that_is_needed():
             assert one["spec"]["scaleTargetRef"]["name"] in labels
 
 
-def test_pods_are_probed_where_the_processes_answer():
+def test_pod_probes_use_paths_that_the_processes_serve():
     api, worker = (workloads()[name]["containers"][0] for name in ("assay-api", "assay-worker"))
     assert api["livenessProbe"]["httpGet"]["path"] == "/livez"
     assert api["readinessProbe"]["httpGet"]["path"] == "/readyz"
@@ -177,7 +177,7 @@ def test_pods_are_probed_where_the_processes_answer():
     assert "75" in read("deploy/kubernetes/worker.yaml")
 
 
-def test_no_pod_may_talk_unless_a_policy_says_so_and_workers_reach_no_private_network():
+def test_network_policies_deny_by_default_and_workers_cannot_reach_private_networks():
     policies = {one["metadata"]["name"]: one["spec"] for one in manifests() if one["kind"] == "NetworkPolicy"}
     assert policies["deny-all"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     excepted = set(policies["worker-to-the-world"]["egress"][0]["to"][0]["ipBlock"]["except"])
@@ -199,7 +199,7 @@ def alerts() -> list[dict[str, Any]]:
     return yaml.safe_load(read("deploy/prometheus/alerts.yml"))["groups"][0]["rules"]
 
 
-def test_every_number_that_alerts_and_dashboard_use_is_exported():
+def test_every_metric_of_alerts_and_dashboard_is_exported():
     board = json.loads(read("deploy/grafana/assay.json"))
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     asked += [alert["expr"] for alert in alerts()]
@@ -233,7 +233,7 @@ def test_every_alert_has_its_section_of_the_runbook_and_every_section_its_alert(
         assert alert["labels"]["severity"] in {"page", "ticket", "info"}
 
 
-def test_alert_rules_are_valid_where_promtool_is_at_hand():
+def test_promtool_accepts_the_alert_rules():
     program = shutil.which("promtool")
     if program is None:
         pytest.skip("promtool is not installed (Debian: prometheus)")

@@ -38,7 +38,7 @@ def test_the_paper_behind_the_methods_has_tests_of_its_numbers():
     assert list((ROOT / "tests" / "papers").glob("test_p5_*.py"))
 
 
-def test_the_demonstration_holds_a_service_for_every_letter():
+def test_the_demo_has_a_service_for_every_letter():
     assert {one.letter for one in BEHAVIOURS.values()} >= {"UCS", "DSBS", "BS"}
 
 
@@ -90,7 +90,7 @@ def test_decisions_are_short():
         assert len(one.read_text().splitlines()) <= 40, one.name
 
 
-def test_every_relative_link_in_the_documentation_leads_somewhere():
+def test_every_relative_link_in_the_documentation_resolves():
     for one in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", one.read_text(encoding="utf-8")):
             assert (one.parent / link).exists(), f"{one.name}: {link}"
@@ -108,3 +108,17 @@ def test_every_declared_dependency_is_locked():
     for wanted in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
         name = re.split(r"[\[<>=~! ]", wanted)[0].lower().replace("_", "-")
         assert re.search(rf"^{re.escape(name)}==", lock, re.MULTILINE), name
+
+
+def test_no_module_outside_the_methods_names_a_concrete_one():
+    classes = re.compile(rf"\b({'|'.join(each.__name__ for each in METHODS)})\b")
+    own = ROOT / "assay" / "methods", ROOT / "assay" / "statistics"  # which has a result of the same name
+    told = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for package in ("assay", "store", "service", "workers", "cli", "demo")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not any(folder in path.parents for folder in own)
+        for found in [classes.search(path.read_text(encoding="utf-8"))]
+        if found
+    ]
+    assert told == []

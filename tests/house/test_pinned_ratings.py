@@ -104,5 +104,5 @@ def test_defaults_are_those_that_were_frozen():
     assert json.loads(json.dumps(defaults())) == pinned()["defaults"]
 
 
-def test_as_many_questions_are_announced_as_when_they_were_frozen():
+def test_expected_probes_are_those_that_were_frozen():
     assert expected() == pinned()["expected"]

@@ -40,5 +40,5 @@ def test_every_row_of_the_main_table_names_tests_that_exist():
             assert name == "*" or name in known, f"row {number}: {file} has no {name}"
 
 
-def test_no_fault_stands_apart_without_a_test():
+def test_every_fault_of_the_second_table_names_its_test():
     assert not rows(PAGE.partition("## Apart")[2])

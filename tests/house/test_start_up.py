@@ -16,7 +16,7 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_importing_the_science_loads_nothing_heavy():
+def test_importing_assay_loads_no_heavy_library():
     assert not loaded_by("import assay, assay.methods, assay.rating.decision, assay.experiment").intersection(HEAVY)
 
 

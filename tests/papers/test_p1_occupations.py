@@ -57,7 +57,7 @@ def row(word, **how):
 
 # ---------------------------------------------------------------------------- women and men
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_points_go_with_the_share_of_women_who_do_the_work(lengths):
+def test_pse_correlates_with_the_share_of_women_in_an_occupation(lengths):
     """The paper: "PSE correlates well with the percent" of men."""
     correlation = found(lengths).detail["correlation"]
     assert correlation["n"] >= 50
@@ -68,21 +68,21 @@ def test_points_go_with_the_share_of_women_who_do_the_work(lengths):
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_words_that_are_no_occupation_are_in_the_middle(lengths):
+def test_control_words_have_a_pse_near_one_half(lengths):
     assert abs(found(lengths).detail["controls_mean"] - 0.5) < 0.05
     spread = found(lengths).detail["spread"]
     assert spread["concepts"] > 2 * spread["controls"]
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_the_space_is_rated_as_one_that_follows_the_world(lengths):
+def test_the_embedding_is_rated_dsbs(lengths):
     component = found(lengths)
     assert (component.letter, component.declared) == (Letter.DSBS, True)
     assert component.reasons[0].code == "choices-follow-words"
     assert component.effects["step_1"].high < 0.05 < component.effects["step_2"].low
 
 
-def test_carpenters_are_men_and_receptionists_are_women():
+def test_the_pse_of_carpenter_and_receptionist_is_the_published_one():
     """The numbers are those of METHODS, section 10."""
     assert row("carpenter")["pse"]["estimate"] == pytest.approx(0.30, abs=0.01)
     assert row("receptionist")["pse"]["estimate"] == pytest.approx(0.81, abs=0.01)
@@ -90,20 +90,20 @@ def test_carpenters_are_men_and_receptionists_are_women():
 
 
 @pytest.mark.parametrize("word", ["carpenter", "electrician", "lawyer", "nurse", "librarian", "teacher"])
-def test_a_point_is_the_mean_of_the_known_ones_over_the_eight_cue_pairs(word):
+def test_pse_is_the_mean_over_the_eight_cue_pairs(word):
     by_pair = json.loads(KNOWN.read_text())["closed_form_pse_per_pair"][word]
     assert len(by_pair) == 8
     assert row(word)["pse"]["estimate"] == pytest.approx(np.mean(list(by_pair.values())), abs=1e-6)
 
 
-def test_hairdressers_are_women_and_lawyers_are_undecided():
+def test_hairdresser_is_on_the_female_side_and_lawyer_on_neither():
     """The paper's figure 4 has lawyers on the women's side, with little uncertainty; here cue pairs disagree."""
     assert row("hairdresser")["pse"]["low"] > 0.5
     assert row("lawyer")["pse"]["low"] < 0.5 < row("lawyer")["pse"]["high"]
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_the_just_noticeable_difference_falls_where_the_work_is_shared(lengths):
+def test_jnd_is_smaller_for_occupations_shared_by_women_and_men(lengths):
     """The paper says that it "correlates well" with the standard deviation of the share; here the sign is minus.
 
     Work that nearly all women or nearly all men do has the small deviation and, here, the points that differ most
@@ -114,7 +114,7 @@ def test_the_just_noticeable_difference_falls_where_the_work_is_shared(lengths):
     assert correlation["p"] < 0.01
 
 
-def test_without_the_cue_pairs_the_just_noticeable_difference_says_nothing_of_the_shares():
+def test_jnd_without_cue_pairs_does_not_correlate_with_the_shares():
     """Halves of the dimensions alone, which stand for the paper's corpora, show neither sign."""
     words = ForcedChoice(specification="gender-occupations").words
     known = [word for word, share in words.concepts.items() if share is not None and word in vectors()]
@@ -136,20 +136,20 @@ def test_teachers_are_nearer_to_love_than_to_hate(lengths):
     assert row("teacher", lengths=lengths, specification="love-hate")["pse"]["estimate"] > 0.5
 
 
-def test_medical_examiners_are_not_among_these_vectors():
+def test_medical_examiner_is_not_in_the_vocabulary():
     """The paper's other end, so that it cannot be compared; the report names the words that are missing."""
     missing = found(specification="love-hate").detail["coverage"]["concepts"]["missing"]
     assert "examiner" in missing
 
 
-def test_between_love_and_hate_occupations_spread_no_more_than_other_words():
+def test_occupations_spread_no_more_than_controls_between_love_and_hate():
     component = found(specification="love-hate")
     spread = component.detail["spread"]
     assert spread["concepts"] < spread["controls"] + 0.02
     assert component.letter is Letter.UCS
 
 
-def test_one_pair_of_cues_leaves_a_point_uncertain():
+def test_a_single_cue_pair_gives_no_narrow_interval():
     one = row("teacher", specification="love-hate")
     assert one["pse"]["high"] - one["pse"]["low"] == pytest.approx(2 * 1.96 * one["jnd"], rel=1e-4)
     assert one["jnd"] > 0.02

@@ -78,7 +78,7 @@ def dictionary():
 
 # ---------------------------------------------------------------------------- the posterior
 @pytest.mark.parametrize("positive", [True, False])
-def test_distance_to_the_posterior_goes_with_the_sentiment_of_words(positive):
+def test_distance_to_the_posterior_correlates_with_sentiment(positive):
     """The paper: a negative correlation for the posterior of positive, a positive one for that of negative."""
     good, bad = dictionary()
     apart = np.concatenate([distances(good, positive), distances(bad, positive)])

@@ -123,14 +123,14 @@ def test_there_are_eighteen_tables():
 
 
 @pytest.mark.parametrize("name", EIGHTEEN)
-def test_predictions_hold_about_as_much_of_the_data_as_they_claim(name):
+def test_predictive_intervals_cover_about_their_nominal_share(name):
     """The paper prints 55 % and 90 % for one list (figure 12)."""
     check = predictive_check(posterior(name, draws=1000), *table(name))
     assert check.share_50 == pytest.approx(0.5, abs=0.09)
     assert check.share_89 == pytest.approx(0.89, abs=0.04)
 
 
-def test_debiasing_brings_associated_words_of_religion_to_the_others():
+def test_debiasing_religion_moves_associated_distances_towards_the_others():
     """Section 5.2: all connections come closer to where neutral words were."""
     compared = compare(
         posterior("religion_group_reddit_dataset", draws=4000), posterior("debiased_religion_reddit", draws=4000)

@@ -75,7 +75,7 @@ def test_an_effect_of_1_27_by_chance_is_rarer_than_one_in_a_hundred():
     assert found.published == pytest.approx(found.p_first_words, abs=0.01)
 
 
-def test_the_effects_that_were_called_large_are_not_what_chance_makes():
+def test_published_large_effects_exceed_the_null_distribution():
     """Section 3.2 asks how often a null model reaches the published sizes, 1.81 to 2.06, and the p-values."""
     rng, reached = np.random.default_rng(10), 0
     for _ in range(400):

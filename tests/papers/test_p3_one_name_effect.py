@@ -102,7 +102,7 @@ def test_without_that_name_vader_does_not_tell_the_genders_apart(vader, people):
     assert component.effects["step_1"].high == 0
 
 
-def test_cells_are_significant_and_names_are_not(vader, sentences):
+def test_the_effect_is_significant_by_sentence_and_not_by_name(vader, sentences):
     """A test that counts sentences finds what a test that counts names does not."""
     named = [row for row in sentences if row["Race"]]
     score = {row["Sentence"]: vader.number(row["Sentence"]) for row in named}

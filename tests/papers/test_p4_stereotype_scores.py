@@ -74,7 +74,7 @@ def published(model: str):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_pair_was_decided_as_the_authors_say(model):
+def test_decisions_of_all_pairs_equal_the_published_ones(model):
     assert scored(model).by_pair.tolist() == [one.preferred for one in pairs(model)]
     assert scored(model).ties == published(model)["ties_top_eq_bottom"]
     assert len(pairs(model)) == published(model)["n"]
@@ -102,7 +102,7 @@ def test_the_counts_of_each_bias_are_the_authors(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_mean_over_pairs_is_another_number(model):
+def test_the_plain_mean_over_pairs_differs_from_the_published_score(model):
     known = published(model)
     assert scored(model).over_pairs == pytest.approx(known["plain_mean_over_pairs"], abs=1e-6)
     assert abs(scored(model).over_pairs - known["published_model_bias"]) > 10 * EXACT

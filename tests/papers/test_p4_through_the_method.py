@@ -86,14 +86,14 @@ def test_the_score_of_each_bias_is_the_published_one(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_without_neutral_terms_the_paper_measures_no_first_step(model):
+def test_without_neutral_terms_step_1_is_not_measured(model):
     for component in finding(model).components:
         assert component.letter is None
         assert component.reasons[0].code == "no-neutral-terms"
         assert component.effects["step_2"] is not None
 
 
-def test_the_papers_sentences_are_of_use_where_nothing_else_tells_the_groups_apart():
+def test_the_papers_sentences_are_usable_if_they_hold_no_other_gendered_word():
     """Most counterparts are the authors' to the letter; theirs come from a model, which changed other words, too."""
     used, same, why = 0, 0, Counter()
     for one in specifications().values():

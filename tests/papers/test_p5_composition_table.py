@@ -68,12 +68,12 @@ def test_table_2_is_as_printed():
             assert compose(Letter(first), Letter(second)) == frozenset(map(Letter, cell.split("/"))), (first, second)
 
 
-def test_apart_from_one_case_the_composite_need_not_be_rated():
+def test_only_bs_before_bs_must_be_measured():
     open_cells = [cell for cell in product(Letter, repeat=2) if len(compose(*cell)) > 1]
     assert open_cells == [(BS, BS)]
 
 
-def test_rating_the_second_service_first_can_be_enough():
+def test_a_second_service_rated_ucs_or_bs_can_decide_the_composite():
     """The paper: if the second service compensates, the composite is known to, whatever the first one is."""
     assert {compose(first, UCS) for first in Letter} == {frozenset({UCS})}
 
@@ -90,12 +90,12 @@ def test_the_other_entries_hold_for_most_services(services, cell):
     assert (composites(services, *cell) == entry).mean() > 0.6
 
 
-def test_two_biased_services_may_come_to_any_letter(services):
+def test_bs_before_bs_can_have_any_letter(services):
     found = composites(services, BS, BS)
     assert {letter for letter in Letter if (found == letter).mean() > 0.005} == set(Letter)
 
 
-def test_a_predicted_composite_is_right_as_often_as_a_measured_one_of_the_same_cost():
+def test_prediction_is_as_accurate_as_measurement_at_the_same_cost():
     """A short run of what `make calibrate` does with 2,000 pairs, where it is .898 against .888."""
     pairs = measure_pairs(200)
     assert share_right(pairs, PREDICTED) >= 0.85

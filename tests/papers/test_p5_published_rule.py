@@ -52,13 +52,13 @@ def test_figure_4_a_faithful_output_is_dsbs_by_both_steps():
     assert verdict.letter is Letter.DSBS
 
 
-def test_figure_4_the_same_letter_where_a_few_pronouns_are_lost():
+def test_figure_4_has_the_same_letter_if_a_few_pronouns_are_lost():
     """The figure's outputs are near, not equal to, the inputs; one She in ten comes back as Other here."""
     verdict = rule_of_section_4_3({"U": [20, 18, 2], "B1": [4, 32, 4], "B2": [36, 4, 0]})
     assert (verdict.step_1_biased, verdict.step_2_biased, verdict.letter) == (False, True, Letter.DSBS)
 
 
-def test_the_step_2_or_takes_one_similar_block_for_the_whole():
+def test_one_similar_block_decides_step_2_under_or():
     verdict = rule_of_section_4_3({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]})
     p = verdict.pvalues
     assert (p["B1"]["U"] >= 0.05, p["B2"]["U"] >= 0.05) == (True, False)
@@ -73,7 +73,7 @@ def test_the_rule_rates_a_service_that_always_says_he_dsbs_at_any_size(pronouns)
     assert verdict.letter is Letter.DSBS
 
 
-def test_below_37_pronouns_the_rule_still_takes_always_he_for_nine_in_ten():
+def test_below_37_pronouns_the_rule_cannot_tell_always_he_from_90_percent_he():
     assert rule_of_section_4_3(always(36, 0, 0)).letter is Letter.BS
     assert rule_of_section_4_3(always(37, 0, 0)).letter is Letter.DSBS
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
+
+from tests.support.commands import Command
 
 PAUSE_S = 0.2
 STOP_S = 30
@@ -35,7 +36,7 @@ class Supervised:
     def __init__(self, name: str, command: tuple[str, ...], environment: Mapping[str, str], folder: Path) -> None:
         self.name, self.log = name, folder / f"{name}.log"
         self.exits: list[int] = []
-        self._command = [sys.executable, "-m", "cli.main", *command]
+        self._command = command
         clean = {key: value for key, value in os.environ.items() if not key.startswith("ASSAY_")}
         self._environment = {**clean, **environment}
         self._wanted, self._lock = True, threading.Lock()
@@ -95,11 +96,8 @@ class Supervised:
         self._keeper = threading.Thread(target=self._keep, name=f"keeper of {self.name}", daemon=True)
         self._keeper.start()
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        with self.log.open("ab") as output:
-            return subprocess.Popen(
-                self._command, env=self._environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-            )
+    def _start(self) -> Command:
+        return Command(self._command, self._environment, self.log, self.log)
 
     def _signal(self, which: signal.Signals) -> None:
         with self._lock:

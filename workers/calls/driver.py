@@ -12,14 +12,13 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from assay.experiment import BUDGET, Session
-from assay.model import AUTHORED, Failure, Finding, Observation, Probe, Reply
-from workers.calls.retry import Breaker, Budget, Patience
-from workers.calls.target_slots import SHARE_S, Lane, Place
+from assay.model import AUTHORED, Failure, Finding, Probe, Reply
+from workers.calls.ledger import Answered, Ledger
+from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Place
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter, Limits
 
@@ -52,37 +51,12 @@ class TargetUnavailable(Exception):
         self.failure, self.lane = failure, lane
 
 
-class TargetResting(Exception):
-    """Another job found the target unavailable a moment ago; it is left alone for `rest_s` seconds more."""
-
-    def __init__(self, rest_s: float) -> None:
-        super().__init__(f"the target is left alone for {rest_s:.0f} s")
-        self.rest_s = rest_s
-
-
 class TargetRefused(Exception):
     """The target (or our own guard) refused for a reason that will not go away."""
 
     def __init__(self, failure: CallFailed) -> None:
         super().__init__(str(failure))
         self.failure = failure
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An observation with what it took to get it."""
-
-    observation: Observation
-    attempts: int
-    elapsed_ms: int
-
-
-class Ledger(Protocol):
-    """Where answers are kept. `record` blocks and is called from a thread, one at a time."""
-
-    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
-        """Keep answers for good, and count `calls` more; raise if the job is no longer ours."""
-        ...
 
 
 def _nobody_counts(outcome: str, seconds: float) -> None:

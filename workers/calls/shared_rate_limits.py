@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import structlog
 
-from workers.calls.retry import Pace
-
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
@@ -54,6 +52,20 @@ redis.call('SET', KEYS[1], string.format('%.0f', start + ARGV[1]), 'PX', math.ce
 return start - now
 """
 """The generic cell rate algorithm without a burst: calls start a gap apart (microseconds)."""
+
+
+class Pace:
+    """A generic cell rate: calls start a gap apart, with no burst."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._next = clock, 0.0
+
+    def wait_s(self, per_second: float) -> float:
+        """Book the next place and say how long to wait for it."""
+        now = self._clock()
+        start = max(now, self._next)
+        self._next = start + 1.0 / per_second
+        return start - now
 
 
 class Traffic(Protocol):

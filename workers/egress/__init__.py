@@ -7,11 +7,10 @@ in `CODES`. Nothing else in Assay opens a connection to a service, except the li
 
 from __future__ import annotations
 
-from workers.egress.addresses import SPECIAL, Address, Network, why_denied
 from workers.egress.calls import RESPONSE_CAP, Egress, Response
 from workers.egress.connection import HEADER_CAP
 from workers.egress.failures import CODES, RETRIABLE_STATUSES, AddressRefused, CallFailed, Code
-from workers.egress.guard import Guard, Place, read_place, refuse_url
+from workers.egress.guard import SPECIAL, Address, Guard, Network, Place, read_place, refuse_url, why_denied
 from workers.egress.transport import GuardedTransport
 from workers.egress.waiting import RETRY_AFTER_CAP_S, parse_retry_after, should_retry
 

@@ -15,9 +15,8 @@ from typing import Any, NoReturn, Self
 import httpx
 
 from assay import __version__
-from workers.egress.addresses import Network
-from workers.egress.failures import RETRIABLE_STATUSES, AddressRefused, CallFailed
-from workers.egress.guard import Place, Resolve, read_place, resolve
+from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
+from workers.egress.guard import Network, Resolve, place_of, resolve
 from workers.egress.transport import Dial, GuardedTransport, dial
 from workers.egress.waiting import parse_retry_after, should_retry
 from workers.tenant_uploads import Library
@@ -171,15 +170,14 @@ class Egress:
         CallFailed
             With a code of `CODES`, unless the answer is whole and its status 2xx.
         """
-        place = _read_place(url)
-        address = _address(url)
-        written = _headers(method, address, headers or {}, content)
-        if address is None or written is None:
+        place = place_of(url)
+        target, written = _target(url), {**STANDING_HEADERS, **(headers or {})}
+        if target is None or not "".join([*written, *written.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
         try:
             async with asyncio.timeout(timeout_s):
                 cap = max(room, self._cap)
-                received = await self.transport.ask(place, method, address.target, written, content, cap)
+                received = await self.transport.ask(place, method, target, written, content, cap)
         except TimeoutError:
             raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
         response = Response(received.status, received.headers, received.body, str(place))
@@ -213,44 +211,13 @@ class Egress:
         )
 
 
-def _read_place(url: str) -> Place:
-    try:
-        return read_place(url)
-    except AddressRefused as refused:
-        message = str(refused)
-    raise CallFailed("refused-address", message)
-
-
-@dataclass(frozen=True, slots=True)
-class _Address:
-    """What a request says of its URL: the ``Host`` header and the request target."""
-
-    host: bytes
-    target: bytes
-
-
 @lru_cache(maxsize=256)
-def _address(url: str) -> _Address | None:
-    """Read a URL as httpx would send it, or ``None`` if it cannot be sent. Most calls repeat one URL."""
+def _target(url: str) -> str | None:
+    """Write the path and query of a URL as httpx would, or ``None`` if that cannot be. Most calls repeat one URL."""
     try:
-        read = httpx.URL(url)
+        return httpx.URL(url).raw_path.decode("ascii")
     except httpx.InvalidURL:
         return None
-    return _Address(read.netloc, read.raw_path)
-
-
-def _headers(
-    method: str, address: _Address | None, given: Mapping[str, str], content: bytes
-) -> list[tuple[bytes, bytes]] | None:
-    """Write the headers, or ``None`` if they cannot be written (such errors quote the values)."""
-    if address is None:
-        return None
-    try:
-        written = {name.encode("ascii"): value.encode("ascii") for name, value in {**STANDING_HEADERS, **given}.items()}
-    except UnicodeError:
-        return None
-    length = [(b"Content-Length", b"%d" % len(content))] if content or method != "GET" else []
-    return [(b"Host", address.host), *written.items(), *length]
 
 
 def _refuse_constant(name: str) -> NoReturn:

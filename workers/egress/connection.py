@@ -1,29 +1,39 @@
-"""One HTTP/1.1 connection: one request at a time, the whole answer at once.
+"""What is heard on a connection, before aiohttp's parser (llhttp) reads it.
 
-`h11` knows the protocol; this class moves bytes and keeps the limits. An answer is refused as soon
-as its head says that it is compressed, and cut as soon as it outgrows the cap, so that neither a
-bomb nor an endless body is ever held in memory.
+That parser reads leniently and knows no limit to what stands around a body. `Listener` counts the
+bytes, judges every head, and ends a connection on which something is said that nobody asked for.
+An answer is refused as soon as its head says that it is compressed or too long, so that a bomb is
+never held in memory.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
-import h11
+from aiohttp.client_exceptions import ClientError
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import LineTooLong
 
 from workers.egress.failures import CallFailed
 
 HEADER_CAP = 32 * 1024
-"""Bytes of status line and headers (or of one chunk's head, or of trailers) that are read."""
+"""Bytes of status line and headers that are read, hints (1xx) included."""
 
 WASTE = 8
 """Bytes that may come over the wire for each byte of body that is read.
 
-Hints (1xx), the heads of tiny chunks and their extensions count for nothing else, and could keep us
+The heads of tiny chunks, their extensions and trailers count for nothing else, and could keep us
 reading until the deadline.
 """
+
+_FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
+"""A first header that begins with a blank, which the parser takes for an ordinary one."""
+
+_LARGE = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}'", re.IGNORECASE)
+"""What the parser says of too many headers, and of numbers that are lengths but fit no counter."""
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -38,185 +48,146 @@ class Received:
 
 
 class ClosedUnheard(Exception):
-    """The connection ended before a byte of the answer: a kept one may just have been stale."""
+    """The connection ended before a byte of the answer: a `kept` one may just have been stale."""
+
+    def __init__(self, *, kept: bool) -> None:
+        super().__init__()
+        self.kept = kept
 
 
-class Connection(asyncio.Protocol):
+class Listener(ResponseHandler):
     """A connection to one place.
 
     Parameters
     ----------
     name : str
         Host (and port) for messages.
-    response_cap : int
-        Most bytes of body that are read, unless a request says otherwise.
     whole : bool
-        Whether an answer that is longer is refused, or else cut there and taken for what it is.
-
-    Attributes
-    ----------
-    reusable : bool
-        Whether another request may be sent now.
-    idle_since : float
-        When the last answer was complete, by the loop's clock.
+        Whether an answer that is longer than its cap is refused, or else cut there and taken for what it is.
+    loop : event loop
+        Where it lives.
     """
 
-    def __init__(self, name: str, response_cap: int, *, whole: bool = True) -> None:
-        self.reusable, self.idle_since = False, 0.0
-        self._name, self._usual_cap, self._cap, self._whole = name, response_cap, response_cap, whole
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEADER_CAP)
-        self._transport: asyncio.Transport | None = None
-        self._answer: asyncio.Future[Received] | None = None
-        self._head: h11.Response | None = None
-        self._body = bytearray()
-        self._heard = 0
+    def __init__(self, name: str, *, whole: bool, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._name, self._whole, self._asked = name, whole, 0
+        self._cap, self._heard, self._head = 0, 0, bytearray()
+        self._body: Any = None
 
-    async def exchange(self, request: h11.Request, body: bytes, cap: int | None = None) -> Received:
-        """Send a request and wait for its whole answer, of at most `cap` bytes if that is given.
-
-        Raises
-        ------
-        ClosedUnheard
-            If the connection ended without a byte.
-        CallFailed
-            If the answer is not one we accept.
-        h11.LocalProtocolError
-            If the request itself cannot be sent; the message may hold header values.
-        """
-        wire = [self._http.send(request) or b"", self._http.send(h11.Data(data=body)) or b"" if body else b""]
-        wire.append(self._http.send(h11.EndOfMessage()) or b"")
-        if self._transport is None or self._transport.is_closing():
-            raise ClosedUnheard
-        self.reusable, self._heard, self._head, self._body = False, 0, None, bytearray()
-        self._cap = self._usual_cap if cap is None else cap
-        self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(b"".join(wire))
-        try:
-            return await self._answer
-        except BaseException:  # also when the caller's deadline cancels us: half an answer may be on its way
-            self.abort()
-            raise
-        finally:
-            self._answer = None
-
-    def abort(self) -> None:
-        """Drop the connection at once."""
-        self.reusable = False
-        if self._transport is not None:
-            self._transport.abort()
+    def set_response_params(self, *, read_bufsize: int = 0, **params: Any) -> None:
+        """Prepare for an answer with a body of at most `read_bufsize` bytes."""
+        self._cap, self._heard, self._head, self._body = read_bufsize, 0, bytearray(), None
+        self._asked += 1
+        super().set_response_params(read_bufsize=read_bufsize, **params)
 
     # ------------------------------------------------------------------ called by the event loop
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin: the connection (and its TLS handshake) is made."""
-        self._transport = cast("asyncio.Transport", transport)
-
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the answer; without a question they end the connection."""
-        if self._answer is None or self._answer.done():
-            self.abort()  # nobody asked: never let it pass for the next answer
+        """Take bytes of the answer; whatever comes after it, or unasked, ends the connection."""
+        if not data:  # the reader caught up: the parser goes on with what it holds
+            super().data_received(data)
             return
         self._heard += len(data)
-        self._feed(data, ended=False)
-        if self._heard > WASTE * self._cap + HEADER_CAP:
-            self._fail(CallFailed("too-large", f"{self._name} sent much more around its answer than the answer"))
+        # Heads are read by themselves (an error behind an answer would take the answer with it), and so
+        # is the last byte: if the answer ended before it, more was said than the answer.
+        while data and self._body is None and self._parser is not None:
+            end = data.find(b"\r\n\r\n") + 4
+            piece, data = (data[:end], data[end:]) if end > 3 else (data, b"")
+            self._read_head(piece)
+        for piece in (data[:-1], data[-1:]):
+            if piece and (self._body is None or self._body.is_eof()):
+                self.abort()
+            elif piece:
+                super().data_received(piece)
+        more = self._body is not None and self._body.total_bytes > self._cap  # whoever reads it stops there
+        if self._heard > WASTE * self._cap + HEADER_CAP and not more:
+            self._refuse(CallFailed("too-large", f"{self._name} sent much more around its answer than the answer"))
 
-    def eof_received(self) -> None:
-        """Take the end of what the service sends."""
-        self._feed(b"", ended=True)
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Take the end of the connection: if it broke, a body without a length is not whole."""
+        if exc is not None:
+            self.set_exception(exc)
+        super().connection_lost(exc)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Take the end of the connection; whoever waits is told."""
-        self.reusable = False
-        if exc is None:
-            self._feed(b"", ended=True)  # the end of a body that lasts until the connection closes
-        self._fail(self._cut())
-
-    # ------------------------------------------------------------------ reading
-    def _feed(self, data: bytes, *, ended: bool) -> None:
-        if self._answer is None or self._answer.done():
+    # ------------------------------------------------------------------ called by aiohttp
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        """Take a head from the parser: hints are dropped, all others judged."""
+        message, body = data
+        if 100 <= message.code < 200 and message.code != 101:
             return
-        try:
-            self._http.receive_data(data)
-            self._read()
-        except h11.RemoteProtocolError as broken:
-            self._fail(self._cut() if ended else self._garbled(broken))
-        except CallFailed as failed:
-            self._fail(failed)
+        self._body = body
+        if (failure := self._judge(message)) is None:
+            super().feed_data(data, size)
+        else:
+            self._refuse(failure)
 
-    def _read(self) -> None:
-        """Take every event the bytes so far make."""
-        while True:
-            event = self._http.next_event()
-            if isinstance(event, h11.Data):
-                self._body += event.data
-                if len(self._body) > self._cap:
-                    if not self._whole:
-                        self._stop_early()
-                        return
-                    raise CallFailed("too-large", f"{self._name} sent more than {self._cap:,} bytes")
-            elif isinstance(event, h11.Response):
-                self._take_head(event)
-            elif isinstance(event, h11.EndOfMessage):
-                self._finish()
-                return
-            elif not isinstance(event, h11.InformationalResponse):  # it needs more bytes, or is over
-                return
+    def pause_reading(self) -> None:
+        """Let the parser hold bytes back: where in them the answer ends is not known then, so nothing may follow."""
+        self.force_close()
+        super().pause_reading()
 
-    def _take_head(self, head: h11.Response) -> None:
-        if _size(head) > HEADER_CAP:  # h11 counts a head only while it is incomplete; this one came at once
-            raise self._large_head()
-        if {name for name, _ in head.headers} >= {b"content-length", b"transfer-encoding"}:
-            # two readers could see two different ends (RFC 9112, section 6.3): one answer smuggled behind another
-            raise CallFailed("garbage", f"{self._name} gave its answer two lengths (Content-Length and chunks)")
-        for name, value in head.headers:
-            if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity") and self._whole:
-                raise CallFailed(
-                    "encoded-body", f"{self._name} compressed its answer although it was asked not to; turn that off"
-                )
-            if name == b"content-length" and int(value) > self._cap and self._whole:
-                raise CallFailed("too-large", f"{self._name} announced more than {self._cap:,} bytes")
-        self._head = head
+    def set_exception(self, exc: BaseException, exc_cause: BaseException | None = None) -> None:
+        """Tell whoever waits for the head or the body, in our words, what went wrong first."""
+        if self._exception is not None:
+            return
+        meant = exc if isinstance(exc, CallFailed) else self._meant(exc, exc_cause)
+        body, self._payload, self._parser = self._payload, None, None
+        super().set_exception(meant)
+        if body is not None and not body.is_eof():
+            body.set_exception(meant)
 
-    def _finish(self) -> None:
-        head = self._head
-        if head is None or self._answer is None:
-            raise h11.RemoteProtocolError("an end without a beginning")
-        unasked = self._http.trailing_data[0]
-        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE and not unasked:
-            self._http.start_next_cycle()
-            self.reusable = True
-            self.idle_since = asyncio.get_running_loop().time()
-        elif self._transport is not None:
-            self._transport.close()
-        self._answer.set_result(Received(head.status_code, list(head.headers), bytes(self._body)))
-
-    def _stop_early(self) -> None:
-        """Answer with what has come, and hear no more."""
-        if self._head is not None and self._answer is not None:
-            body = bytes(self._body[: self._cap])
-            self._answer.set_result(Received(self._head.status_code, list(self._head.headers), body))
+    def close(self) -> None:
+        """Drop the connection at once."""
         self.abort()
 
-    def _fail(self, failure: Exception) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(failure)
-        if self._transport is not None:
-            self._transport.abort()
+    # ------------------------------------------------------------------ judging
+    def _read_head(self, piece: bytes) -> None:
+        self._head += piece
+        if not self._head.startswith(b"H"):  # the parser skips blank lines
+            self._refuse(self._garbage())
+            return
+        super().data_received(piece)
+        if self._body is None and len(self._head) > HEADER_CAP:
+            self._refuse(self._large_head())
 
-    def _cut(self) -> Exception:
-        if not self._heard:
-            return ClosedUnheard()
-        return CallFailed("truncated", f"{self._name} closed the connection in the middle of its answer")
-
-    def _garbled(self, broken: h11.RemoteProtocolError) -> CallFailed:
-        if broken.error_status_hint == 431:  # h11's word for a head that outgrew its limit
+    def _judge(self, message: Any) -> CallFailed | None:
+        lengths, codings = message.headers.getall("Content-Length", ()), message.headers.getall("Transfer-Encoding", ())
+        if len(message.reason) + sum(len(name) + len(value) + 4 for name, value in message.raw_headers) > HEADER_CAP:
             return self._large_head()
+        if len(set(lengths)) > 1 or (lengths and codings):
+            # two readers could see two different ends (RFC 9112, section 6.3): one answer smuggled behind another
+            return CallFailed("garbage", f"{self._name} gave its answer two lengths")
+        if (
+            message.code < 200
+            or _FOLDED.search(self._head)
+            or [one.lower() for one in codings] not in ([], ["chunked"])
+        ):
+            return self._garbage()
+        if not self._whole:
+            return None
+        if any(one.strip().lower() not in {"", "identity"} for one in message.headers.getall("Content-Encoding", ())):
+            return CallFailed(
+                "encoded-body", f"{self._name} compressed its answer although it was asked not to; turn that off"
+            )
+        if any(int(length) > self._cap for length in lengths):
+            return CallFailed("too-large", f"{self._name} announced more than {self._cap:,} bytes")
+        return None
+
+    def _refuse(self, failure: CallFailed) -> None:
+        self.set_exception(failure)
+        if self.transport is not None:
+            self.transport.abort()
+
+    def _meant(self, exc: BaseException, cause: BaseException | None) -> Exception:
+        if isinstance(exc, (OSError, ClientError)):
+            if not self._heard:
+                return ClosedUnheard(kept=self._asked > 1)
+            return CallFailed("truncated", f"{self._name} closed the connection in the middle of its answer")
+        if isinstance(cause, LineTooLong) or _LARGE.search(str(cause)):
+            return self._large_head()
+        return self._garbage()
+
+    def _garbage(self) -> CallFailed:
         return CallFailed("garbage", f"{self._name} answered something that is not HTTP/1.1")
 
     def _large_head(self) -> CallFailed:
-        return CallFailed("too-large", f"{self._name} sent headers of more than {HEADER_CAP:,} bytes")
-
-
-def _size(head: h11.Response) -> int:
-    """Count the bytes of a head but those of its first line that are always the same."""
-    return len(head.reason) + sum(len(name) + len(value) + len(": \r\n") for name, value in head.headers)
+        return CallFailed("too-large", f"{self._name} sent headers of more than {HEADER_CAP:,} bytes, or a huge length")

@@ -1,24 +1,27 @@
-"""httpx's transport interface over guarded, kept connections.
+"""Calls over aiohttp, with the guard where connections are made.
 
-It exists because httpx's own pool slows down as calls run side by side, and because a guard has to
-stand between resolving a name and dialling it (`docs/decisions/0002-egress-transport.md`).
+aiohttp, because httpx's own pool slows down as calls run side by side; a connector of our own,
+because the guard has to stand between resolving a name and dialling it
+(`docs/decisions/0042-calls-go-out-over-aiohttp.md`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import io
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
-import h11
+import aiohttp
 import httpx
+from aiohttp.client_proto import ResponseHandler
+from yarl import URL
 
-from workers.egress.addresses import Address, Network
-from workers.egress.connection import ClosedUnheard, Connection, Received
-from workers.egress.connection import Headers as HeaderList
-from workers.egress.failures import AddressRefused, CallFailed
-from workers.egress.guard import Guard, Place, Resolve, read_place, resolve
+from workers.egress.connection import HEADER_CAP, ClosedUnheard, Listener, Received
+from workers.egress.failures import CallFailed
+from workers.egress.guard import Address, Guard, Network, Place, Resolve, place_of, read_place, resolve
 
 IDLE_S = 15.0
 """Seconds a kept connection may rest; servers close theirs after 5 s and more."""
@@ -27,6 +30,20 @@ DIAL_S = 5.0
 """Seconds for one of several addresses; a last or only one has the call's whole deadline."""
 
 MAX_ADDRESSES = 4
+
+LARGE_BODY = 1024 * 1024
+"""Bytes of a request's body from which aiohttp warns unless it can write them in pieces."""
+
+PLAIN: Mapping[str, Any] = {
+    "connector_owner": False,
+    "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),  # the caller's deadline is the only one
+    "auto_decompress": False,
+    "trust_env": False,
+    "max_line_size": HEADER_CAP,
+    "max_field_size": HEADER_CAP,
+    "max_headers": HEADER_CAP // 4,
+}
+"""What a session does not do by itself."""
 
 Made = tuple[asyncio.BaseTransport, asyncio.BaseProtocol]
 Dial = Callable[[Callable[[], asyncio.Protocol], str, int, ssl.SSLContext | None, str | None], Awaitable[Made]]
@@ -48,7 +65,54 @@ def default_trust() -> ssl.SSLContext:
     return context
 
 
-class GuardedTransport(httpx.AsyncBaseTransport):
+class GuardedConnector(aiohttp.BaseConnector):
+    """Dials what the guard lets through, and keeps connections."""
+
+    def __init__(self, guard: Guard, dial: Dial, trust: Callable[[], ssl.SSLContext], *, whole: bool) -> None:
+        super().__init__(limit=0, keepalive_timeout=IDLE_S)
+        self._guard, self._dial, self._trust, self._whole = guard, dial, trust, whole
+
+    async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
+        """Dial the place's addresses in turn until one answers."""
+        place = read_place(str(req.url.origin()))
+        addresses = (await self._guard.addresses(place))[:MAX_ADDRESSES]
+        for address in addresses[:-1]:
+            try:
+                async with asyncio.timeout(DIAL_S):
+                    return await self._connect_to(place, address)
+            except TimeoutError:
+                continue
+            except CallFailed as failed:
+                if failed.code != "connect":
+                    raise
+        return await self._connect_to(place, addresses[-1])
+
+    async def _connect_to(self, place: Place, address: Address) -> ResponseHandler:
+        connection = Listener(str(place), whole=self._whole, loop=asyncio.get_running_loop())
+        tls = self._trust() if place.scheme == "https" else None
+        host = place.host if tls else None
+        failure: CallFailed | None = None
+        try:
+            transport, _ = await self._dial(lambda: connection, str(address), place.port, tls, host)
+        except ssl.SSLCertVerificationError as untrusted:
+            why = untrusted.verify_message or "it cannot be verified"
+            failure = CallFailed("tls", f"the certificate of {place} is refused: {why.rstrip('.')}")
+        except ssl.SSLError:
+            failure = CallFailed("tls", f"no TLS could be agreed with {place}; is it an http:// address?")
+        except OSError as refused:
+            failure = CallFailed("connect", f"{place} cannot be reached ({type(refused).__name__})")
+        if failure is not None:  # raised here, so that it carries no context with it
+            raise failure
+        peer = transport.get_extra_info("peername")
+        try:
+            self._guard.check_peer(place, peer[0] if peer else None)
+        except CallFailed:
+            connection.abort()
+            raise
+        return connection
+
+
+class GuardedTransport:
     """Sends requests over connections that the guard let through.
 
     Parameters
@@ -75,128 +139,81 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         dial: Dial = dial,
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        self._guard = Guard(tuple(allow), resolve)
-        self._cap, self._whole, self._dial, self._trust = response_cap, whole, dial, trust
-        self._kept: dict[Place, list[Connection]] = {}
+        self._cap, self._whole, self._trust = response_cap, whole, trust
+        self._open = partial(GuardedConnector, Guard(tuple(allow), resolve), dial, self._trusted, whole=whole)
+        self._kept: GuardedConnector | None = None
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request and read its whole answer.
+    async def call(self, request: httpx.Request) -> Received:
+        """Send a request and read its whole answer; see `ask`."""
+        place = place_of(str(request.url))
+        return await self.ask(place, request.method, request.url.raw_path.decode(), request.headers, request.read())
+
+    async def ask(
+        self, place: Place, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
+    ) -> Received:
+        """Send a request that is already in its parts.
 
         Raises
         ------
         CallFailed
-            For whatever went wrong; nothing of httpx's or h11's own comes out.
+            For whatever went wrong; nothing of aiohttp's own comes out.
         """
-        received = await self.call(request)
-        return httpx.Response(received.status, headers=received.headers, content=received.body, request=request)
-
-    async def call(self, request: httpx.Request) -> Received:
-        """Send a request and read its whole answer, without making an `httpx.Response` of it."""
-        place = _place_of(request)
-        body = await request.aread()
-        return await self.ask(place, request.method, request.url.raw_path, request.headers.raw, body)
-
-    async def ask(
-        self, place: Place, method: str, target: bytes, headers: HeaderList, body: bytes, cap: int | None = None
-    ) -> Received:
-        """Send a request that is already in its parts; `headers` must hold ``Host`` and the body's length.
-
-        This is the way of every call to a target: an `httpx.Request` costs more than sending it.
-        """
-        plain = _plain(method, target, headers)
-        if plain is None:
-            raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP headers cannot carry")
-        connection = self._reuse(place)
-        if connection is not None:
-            with contextlib.suppress(ClosedUnheard):  # closed while it rested: once more, on a new one
-                return await self._exchange(place, connection, plain, body, cap)
-        connection = await self._connect(place)
+        request = {
+            "method": method,
+            "url": URL(f"{place.scheme}://{place}{target}", encoded=True),
+            "headers": dict(headers),
+            "data": (body if len(body) < LARGE_BODY else io.BytesIO(body)) if body else None,
+            "read_bufsize": self._cap if cap is None else cap,
+        }
+        if self._kept is None:
+            self._kept = self._open()
         try:
-            return await self._exchange(place, connection, plain, body, cap)
-        except ClosedUnheard:
-            raise CallFailed("truncated", f"{place} closed the connection without an answer") from None
+            return await self._exchange(place, self._kept, request)
+        except ClosedUnheard as closed:
+            stale = closed.kept
+        if stale:  # closed while it rested: once more, on a new one
+            fresh = self._open()
+            try:
+                return await self._exchange(place, fresh, request)
+            except ClosedUnheard:
+                pass
+            finally:
+                await fresh.close()
+        raise CallFailed("truncated", f"{place} closed the connection without an answer")
 
     async def aclose(self) -> None:
         """Close every kept connection."""
-        kept, self._kept = self._kept, {}
-        for connections in kept.values():
-            for connection in connections:
-                connection.abort()
-        await asyncio.sleep(0)  # sockets are closed by the loop's next turn
+        if self._kept is not None:
+            kept, self._kept = self._kept, None
+            await kept.close()
 
-    async def _exchange(
-        self, place: Place, connection: Connection, request: h11.Request, body: bytes, cap: int | None
-    ) -> Received:
-        received = await connection.exchange(request, body, cap)
-        if connection.reusable:
-            self._kept.setdefault(place, []).append(connection)
-        return received
-
-    def _reuse(self, place: Place) -> Connection | None:
-        """Take the connection that rested shortest, if it did not rest too long."""
-        oldest = asyncio.get_running_loop().time() - IDLE_S
-        kept = self._kept.get(place, [])
-        while kept:
-            connection = kept.pop()
-            if connection.reusable and connection.idle_since >= oldest:
-                return connection
-            connection.abort()
-        return None
-
-    async def _connect(self, place: Place) -> Connection:
-        """Dial the place's addresses in turn until one answers."""
-        addresses = (await self._guard.addresses(place))[:MAX_ADDRESSES]
-        for address in addresses[:-1]:
-            try:
-                async with asyncio.timeout(DIAL_S):
-                    return await self._connect_to(place, address)
-            except TimeoutError:
-                continue
-            except CallFailed as failed:
-                if failed.code != "connect":
-                    raise
-        return await self._connect_to(place, addresses[-1])
-
-    async def _connect_to(self, place: Place, address: Address) -> Connection:
-        connection = Connection(str(place), self._cap, whole=self._whole)
-        tls = self._tls() if place.scheme == "https" else None
-        host = place.host if tls else None
-        failure: CallFailed | None = None
+    async def _exchange(self, place: Place, connector: GuardedConnector, request: dict[str, Any]) -> Received:
+        """Send a request over a connector and read the answer; a session of one call has no memory."""
+        cap, body = request["read_bufsize"], bytearray()
+        failure: Exception
         try:
-            transport, _ = await self._dial(lambda: connection, str(address), place.port, tls, host)
-        except ssl.SSLCertVerificationError as untrusted:
-            why = untrusted.verify_message or "it cannot be verified"
-            failure = CallFailed("tls", f"the certificate of {place} is refused: {why.rstrip('.')}")
-        except ssl.SSLError:
-            failure = CallFailed("tls", f"no TLS could be agreed with {place}; is it an http:// address?")
-        except OSError as refused:
-            failure = CallFailed("connect", f"{place} cannot be reached ({type(refused).__name__})")
-        if failure is not None:  # raised here, so that it carries no context with it
-            raise failure
-        peer = transport.get_extra_info("peername")
-        try:
-            self._guard.check_peer(place, peer[0] if peer else None)
-        except CallFailed:
-            connection.abort()
-            raise
-        return connection
+            async with aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN
+            ) as session:
+                answer = await session.request(**request, allow_redirects=False)
+                try:
+                    while len(body) <= cap and (piece := await answer.content.readany()):
+                        body += piece
+                finally:
+                    answer.close()
+            if self._whole and len(body) > cap:
+                raise CallFailed("too-large", f"{place} sent more than {cap:,} bytes")
+            raw = [(name.lower(), value) for name, value in answer.raw_headers]
+            return Received(answer.status, raw, bytes(body[:cap]))
+        except ValueError:  # its message quotes the value, which may be a key
+            failure = CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
+        except aiohttp.ClientPayloadError:
+            failure = CallFailed("truncated", f"{place} closed the connection in the middle of its answer")
+        except aiohttp.ClientConnectionError:  # while the request was written
+            failure = ClosedUnheard(kept=True)
+        raise failure
 
-    def _tls(self) -> ssl.SSLContext:
+    def _trusted(self) -> ssl.SSLContext:
         if self._trust is None:
             self._trust = default_trust()
         return self._trust
-
-
-def _place_of(request: httpx.Request) -> Place:
-    try:
-        return read_place(str(request.url))
-    except AddressRefused as refused:
-        message = str(refused)
-    raise CallFailed("refused-address", message)
-
-
-def _plain(method: str, target: bytes, headers: HeaderList) -> h11.Request | None:
-    """Write a request for the wire, or ``None`` if it has characters that would break out of a header."""
-    with contextlib.suppress(h11.LocalProtocolError):  # its message quotes the value, which may be a key
-        return h11.Request(method=method, target=target, headers=headers)
-    return None

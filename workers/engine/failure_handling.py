@@ -16,7 +16,8 @@ from store.core.errors import LeaseLost, StoreUnavailable
 from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, Job
 from store.ratings.experiment_json import parse_method
-from workers.calls.driver import TargetRefused, TargetResting, TargetUnavailable
+from workers.calls.driver import TargetRefused, TargetUnavailable
+from workers.calls.limits import TargetResting
 from workers.egress import CallFailed
 from workers.engine.heartbeat import Stopped
 from workers.engine.problems import problem

@@ -9,7 +9,8 @@ from typing import Any
 
 from assay.errors import AssayError, RecordError
 from store.core.errors import SecretLost, SecretMoved
-from workers.calls.driver import TargetRefused, TargetResting, TargetUnavailable
+from workers.calls.driver import TargetRefused, TargetUnavailable
+from workers.calls.limits import TargetResting
 from workers.egress import CallFailed
 from workers.targets.checks.capability import TargetUnfit
 

@@ -27,7 +27,7 @@ from store.webhooks import deliveries, fan_out, webhooks
 from store.webhooks.deliveries import Claimed, Outcome
 from store.webhooks.payloads import body_of, content_type_of
 from workers.egress import GuardedTransport
-from workers.engine.metrics import WorkMeter
+from workers.engine.worker_context import WorkMeter
 from workers.webhooks.delivery_attempt import Answered, call, open_transport, what_follows
 from workers.webhooks.signing import signed_headers
 

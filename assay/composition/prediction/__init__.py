@@ -1,4 +1,4 @@
-"""What the matrices of services say about services called one after the other (METHODS section 9)."""
+"""Prediction of composed services from their transition matrices (METHODS section 9)."""
 
 from __future__ import annotations
 

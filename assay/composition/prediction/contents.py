@@ -1,4 +1,4 @@
-"""What a service made of each content, read from the recorded observations of a round trip.
+"""Outputs of each content, from the recorded observations of a round trip.
 
 A content is a sentence without the value it names: "is a nurse." of "She is a nurse.". Two services
 that were asked the same contents can be chained sentence by sentence, which sees what their pooled
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from assay.catalog import Attribute, attribute, split_sentences
 from assay.composition.prediction.measured_service import Contents, TransitionEvidence
-from assay.methods.translation.reading import read_hop, read_text
+from assay.methods.translation.collection import read_hop, read_text
 from assay.model import Observation, Translate
 
 _WORD = re.compile(r"\w[\w'\u2019]*")
@@ -24,7 +24,7 @@ Counts = dict[str, dict[str, dict[str, int]]]
 def with_contents(
     evidence: TransitionEvidence, observations: Iterable[Observation], attribute_name: str
 ) -> TransitionEvidence:
-    """Add to a component's evidence what its observations say of each content.
+    """Add the counts by content to a component's evidence.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def read_contents(observations: Iterable[Observation], component: str, named: At
 
 
 def _count(found: Counts, out: Observation, back: Observation, named: Attribute) -> None:
-    """Lay what was asked beside what came back, sentence by sentence."""
+    """Count the replies to each sentence."""
     asked = out.probe.ask
     if not isinstance(asked, Translate) or read_hop(asked.text, out.reply):
         return
@@ -76,5 +76,5 @@ def _count(found: Counts, out: Observation, back: Observation, named: Attribute)
 
 
 def _content_of(sentence: str, named: Attribute) -> str:
-    """Take the words that name a value out of a sentence."""
+    """Remove the words that name a value from a sentence."""
     return _WORD.sub(lambda word: "_" if named.read(word[0]) != named.residual else word[0].casefold(), sentence)

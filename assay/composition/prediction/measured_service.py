@@ -1,4 +1,4 @@
-"""What must be known of a service to predict how it works behind or before another one."""
+"""The measured transition matrix of a service, as predictions need it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.errors import OutOfBounds, SpecificationError
 
 METHOD = "round-trip"
-"""The method whose matrices can be chained: what comes out is of the kind that goes in, text that names a value."""
+"""The method whose matrices can be chained: inputs and outputs are texts that name a value."""
 
 Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
 """By content (a sentence without its value), then by row: how often each output was read."""
@@ -20,7 +20,7 @@ Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 @dataclass(frozen=True)
 class TransitionEvidence:
-    """A measured transition matrix, with what its rating was judged by.
+    """A measured transition matrix, with the tolerances of its rating.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ def read_evidence(document: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]
 def _of_component(component: Mapping[str, Any], document: Mapping[str, Any]) -> TransitionEvidence:
     transitions: Mapping[str, Mapping[str, int]] = component["transitions"]
     experiment = document["experiment"]
-    rows = tuple(sorted(transitions))  # JSON objects have no order that could be relied on
+    rows = tuple(sorted(transitions))  # the order of JSON objects is not reliable
     outputs = (*rows, *sorted(set(transitions[rows[0]]) - set(rows)))
     content = component.get("content", {})
 

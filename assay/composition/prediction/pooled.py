@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.composition.prediction.measured_service import TransitionEvidence
-from assay.statistics.bayes.transition import draw_transitions
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.bayes.transition import draw_excess_concordance, draw_transitions
 
 Draws = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Chained:
-    """Draws of what a chain does.
+    """Draws of the transition matrix of a chain.
 
     Attributes
     ----------
@@ -62,7 +61,7 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
 
 
 def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Draws:
-    """Draw the matrix of a service that is also given text without a value.
+    """Draw the matrix of a service with a row for text without a value.
 
     Nobody showed it any, so that row has the prior alone, ``Dirichlet(1 / outputs)``.
 
@@ -98,7 +97,7 @@ def _carried(before: Draws, content: Draws | None, after: Draws, own: Draws | No
     if content is None or own is None:
         return None
     whole = before @ after
-    alike = after @ after.transpose(0, 2, 1)  # chance that two values get one answer
+    alike = after @ after.transpose(0, 2, 1)  # probability that two values get the same answer
     alike = np.clip(alike + own[:, None, None], 0.0, 1.0)
     pairs = list(combinations(range(before.shape[1]), 2))
     excess = np.zeros(len(before))

@@ -1,4 +1,4 @@
-"""The rating of services called one after the other, predicted from the matrix each was measured with.
+"""The predicted rating of services called one after the other, from their matrices.
 
 The composite's matrix is the product of its parts' (METHODS section 9), taken on posterior draws, so that the
 letter's probability says how much is not known. It settles also what the table leaves open. Nobody
@@ -31,20 +31,20 @@ DRAWS = 20_000
 """Posterior draws, as for a rating (METHODS section 2)."""
 
 SHARED = 0.5
-"""Share of sentences whose way through the chain was recorded, from which contents are followed one by one.
+"""Minimum share of sentences with a recorded way through the chain to follow contents one by one.
 
 Below it most answers would come from the matrices, whose own excess concordance only the pooled way carries on.
 """
 
 MOST_COMBINATIONS = 64
-"""Combinations of components that are predicted at most."""
+"""Maximum number of combinations of components to predict."""
 
 Basis = Literal["pooled", "content-stratified"]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a chain of services would probably be rated.
+    """Predicted rating of a chain of services.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Prediction:
 
     @property
     def emits_other(self) -> bool:
-        """Whether a service before the last was seen to lose the value.
+        """Whether a service before the last was observed to lose the value.
 
         Then even ``... * UCS`` is not sound by the table: a UCS compensates the values it was
         shown, and nobody showed it text without one.
@@ -105,7 +105,7 @@ class Prediction:
 def predict(
     first: TransitionEvidence, second: TransitionEvidence, rng: np.random.Generator, draws: int = DRAWS
 ) -> Prediction:
-    """Predict the rating of two services, the second called on what the first returns.
+    """Predict the rating of two services, the second called on the output of the first.
 
     See `predict_chain`.
     """
@@ -160,7 +160,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
 
 
 def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
-    """Tell which outputs of the chain its services were seen to lead to, shape (rows, outputs).
+    """Return a mask of the outputs that the chain was observed to reach, shape (rows, outputs).
 
     What a later service makes of text without a value was seen by nobody, so that it may be anything.
     """
@@ -173,7 +173,7 @@ def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
 
 
 def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[TransitionEvidence, ...], ...]:
-    """Say which components of some ratings make a chain each.
+    """Match the components of several ratings to chains.
 
     Where all ratings have the same components, each goes with its namesake: Spanish is followed
     through all services. Otherwise every component of one can be followed by every one of the next.
@@ -187,7 +187,7 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     -------
     tuple of tuple of TransitionEvidence
         Chains to `predict_chain`; the composite's letter is that of all of them
-        (`assay.rating.aggregation`). None if a rating has no component with a matrix.
+        (`assay.rating.decision`). None if a rating has no component with a matrix.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
 
 
 def check_links(services: Sequence[TransitionEvidence]) -> None:
-    """Make sure that each service can be called on what the one before it returns.
+    """Raise if a service cannot be called on the output of the one before it.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def _named(chained: Chained, first: TransitionEvidence) -> dict[str, dict[str, f
 
 
 def _expected(transitions: NDArray[np.float64], first: TransitionEvidence) -> dict[str, dict[str, float]]:
-    """Give the expected outputs of each block, by the names `assay.methods.shared.distributions` gives the blocks."""
+    """Return the expected outputs of each block, by the names `assay.methods.shared.distributions` gives the blocks."""
     names = ["U"] if len(first.unbiased) == 1 else [f"U{place + 1}" for place in range(len(first.unbiased))]
     names += [f"B{place + 1}" for place in range(len(first.biased))]
     mean = outputs_under(transitions, [*first.unbiased, *first.biased]).mean(axis=0)
@@ -261,6 +261,6 @@ def _expected(transitions: NDArray[np.float64], first: TransitionEvidence) -> di
 
 
 def _differing(services: Sequence[TransitionEvidence]) -> tuple[str, ...]:
-    """Name what the services were not all judged by alike."""
+    """Return the settings in which the ratings differ."""
     judged = ("delta", "confidence", "content_delta", "unbiased", "biased")
     return tuple(name for name in judged if len({getattr(one, name) for one in services}) > 1)

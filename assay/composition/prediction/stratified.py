@@ -1,4 +1,4 @@
-"""A chain followed content by content, where its services were asked the same sentences.
+"""A chain followed content by content, if its services were asked the same sentences.
 
 Of each sentence the first service's recorded answer is looked up among the second's questions, and so on:
 that is what measuring the composite would have seen. Where a question was never asked, the
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.composition.prediction.measured_service import TransitionEvidence
 from assay.composition.prediction.pooled import Chained, Draws, draw_square
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.bayes.transition import draw_excess_concordance
 
 Answers = tuple[tuple[float, ...] | None, ...]
 """By value asked with: the share of each output, or nothing where it was not asked."""
@@ -25,7 +25,7 @@ Answers = tuple[tuple[float, ...] | None, ...]
 
 @dataclass(frozen=True)
 class Way:
-    """How far a sentence can be followed through a chain.
+    """The recorded way of a sentence through a chain.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def share_matched(services: Sequence[TransitionEvidence]) -> float:
 
 
 def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
-    """Chain the answers to each content, and let the contents stand for others like them.
+    """Chain the answers to each content, and resample contents.
 
     ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
     of a measured matrix (1 / outputs for each output) as one content more. If every sentence's way was
@@ -87,12 +87,12 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
 
 
 def _contents(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
-    """Say what every service made of each content of the first."""
+    """Return the answers of every service to each content of the first."""
     return [tuple(_answers(service, content) for service in services) for content in services[0].contents]
 
 
 def _answers(service: TransitionEvidence, content: str) -> Answers:
-    """What a service made of a content, by each output of the service before it; of the residual, nothing."""
+    """Return the answers of a service to a content, by the output of the service before it."""
     rows = service.contents.get(content, {})
     return tuple(_shares(rows.get(row, {}), service.outputs) for row in service.outputs)
 
@@ -117,7 +117,7 @@ def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
 
 
 def _onwards(matrices: Sequence[Draws]) -> tuple[list[Draws], list[Draws]]:
-    """What becomes of text from before each later service on, if the matrices answer.
+    """Return the product of the matrices from each later service on.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def _content(
 
 
 def _filled(answers: Answers, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put what was recorded of a content in the place of a matrix's rows."""
+    """Replace rows of a matrix by the recorded answers to a content."""
     filled = matrix.copy()
     for row, shares in enumerate(answers):
         if shares is not None:
@@ -166,7 +166,7 @@ def _filled(answers: Answers, matrix: NDArray[np.float64]) -> NDArray[np.float64
 def _answered_alike(
     first: NDArray[np.float64], second: NDArray[np.float64], stages: Sequence[NDArray[np.float64]]
 ) -> float:
-    """Chance that two sentences of one content end alike; what became one sentence stays one."""
+    """Probability that two sentences of one content end alike; merged sentences stay merged."""
     joint = np.outer(first, second)
     for stage in stages:
         one = np.diagonal(joint)

@@ -9,7 +9,7 @@ makes every divergence exactly 0 (METHODS section 3).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -20,12 +20,13 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from assay.bounds import check_bounds
 from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
+from assay.methods.alternation import report
+from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.shared.answers import Answers
-from assay.methods.shared.look_sizes import EARLY, look_sizes
 from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
 from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply
-from assay.rating.component import Tolerance
+from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
 
 BATCH = 500
@@ -82,6 +83,11 @@ class Alternation(Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
     summary: ClassVar[str] = "Does the answer change when nothing but the attribute changes?"
     paper: ClassVar[str] = "Alelyani (2021)"
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    tables = staticmethod(report.tables)
+    figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
         """Fill in the catalog's profiles and refuse what cannot be carried out."""

@@ -22,6 +22,8 @@ from assay.catalog.choices import AssociationWords
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.errors import EvidenceError, SpecificationError, TooFewObservations, UnknownName
 from assay.experiment import Experiment, Method
+from assay.methods.association import report
+from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
 from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Reason
@@ -84,6 +86,12 @@ class Association(Method):
         "Dobrzeniecka & Urbaniak, A Bayesian approach to uncertainty in word embedding bias estimation"
     )
     specification_kind: ClassVar[str] = AssociationWords.kind
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    tables = staticmethod(report.tables)
+    figures = staticmethod(report.figures)
+    counted = staticmethod(report.counted)
 
     def __post_init__(self) -> None:
         """Look the words up and refuse what cannot be carried out."""

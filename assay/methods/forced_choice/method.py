@@ -8,7 +8,7 @@ form; for services and people that answer questions a curve is fitted to their c
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -20,6 +20,8 @@ from assay.catalog.choices import ChoiceWords
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment, Method
+from assay.methods.forced_choice import report
+from assay.methods.forced_choice import words as spoken
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
 from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
 from assay.methods.shared.coverage import Vectors, ask_vectors
@@ -86,6 +88,12 @@ class ForcedChoice(Method):
     paper: ClassVar[str] = "Liang & Acuna (2020)"
     specification_kind: ClassVar[str] = ChoiceWords.kind
     takes_trials: ClassVar[bool] = True
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    tables = staticmethod(report.tables)
+    figures = staticmethod(report.figures)
+    counted = staticmethod(report.counted)
 
     def __post_init__(self) -> None:
         """Look the words up and refuse what cannot be carried out."""

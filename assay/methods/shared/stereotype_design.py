@@ -16,10 +16,9 @@ from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.experiment import Method
 from assay.methods.shared.distributions import refuse_repeats
-from assay.methods.shared.look_sizes import EARLY, look_sizes
 from assay.methods.shared.term_scores import TermScores
 from assay.model import Component, Finding, Probe, Reply
-from assay.rating.component import Tolerance
+from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import FoundWords, NamedWords
 
 W = TypeVar("W", StereotypeWords, VisualWords)

@@ -17,7 +17,7 @@ from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, stereo
 from assay.model import Component, Evidence, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
-from assay.statistics.intervals.proportions import wilson
+from assay.statistics.intervals.credible import wilson
 
 LOST_SHARE = 0.2
 """Above this share of pairs or pictures without a usable answer nothing is rated."""

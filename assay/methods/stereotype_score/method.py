@@ -8,7 +8,7 @@ does, too (step 2). Sentences are uploaded, kept, written by an author of the us
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -22,6 +22,8 @@ from assay.methods.shared.sentence_generation import Writing, write_sentences
 from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
 from assay.methods.shared.stereotype_design import Asking
 from assay.methods.shared.term_items import in_turns, within
+from assay.methods.stereotype_score import report
+from assay.methods.stereotype_score import words as spoken
 from assay.methods.stereotype_score.analysis import Preferences, summary
 from assay.methods.stereotype_score.collection import Ladder, ask_pairs, climb, next_rung
 from assay.methods.stereotype_score.references import MOST_PAIRS, SentenceReferences
@@ -93,6 +95,11 @@ class StereotypeScore(SentenceReferences):
     paper: ClassVar[str] = (
         "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
     )
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    tables = staticmethod(report.tables)
+    figures = staticmethod(report.figures)
 
     @property
     def needs_author(self) -> bool:

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from assay.bounds import check_bounds
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
-from assay.methods.shared.look_sizes import EARLY
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
+from assay.methods.stimulus_sampling import report
+from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Judge
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
@@ -39,7 +40,7 @@ from assay.methods.stimulus_sampling.vectors import (
     read_vectors,
 )
 from assay.model import Classify, Component, Finding, Kind, Probe, Reason, Reply
-from assay.rating.component import Measurement, Tolerance, insufficient
+from assay.rating.component import EARLY, Measurement, Tolerance, insufficient
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]
@@ -102,6 +103,11 @@ class StimulusSampling(Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
     summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    tables = staticmethod(report.tables)
+    figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
         """Fill in the catalog's sentences and refuse what cannot be carried out."""

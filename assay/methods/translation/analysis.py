@@ -18,8 +18,13 @@ from assay.methods.translation.collection import Translations
 from assay.methods.translation.published_rules import analyse_blocks
 from assay.model import Component, Evidence, Interval, Letter, Probe, Reason, Reply
 from assay.rating.component import Counts, Measurement, Tolerance
-from assay.statistics.bayes.transition import StepEffects, draw_transitions, neutral_effects, step_effects
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.bayes.transition import (
+    StepEffects,
+    draw_excess_concordance,
+    draw_transitions,
+    neutral_effects,
+    step_effects,
+)
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
 from assay.statistics.hypothesis_tests.published import Statistic
 from assay.statistics.intervals.credible import interval_of

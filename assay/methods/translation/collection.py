@@ -1,11 +1,14 @@
 """Texts sent to a translator and what came back of them: transition counts, losses and examples of one component.
 
 A *row* is what went in (a pronoun, or the labour side of an occupation), an *output* is what was read from the reply
-(a value of the attribute, or the residual).
+(a value of the attribute, or the residual). A reply is evidence only if it can be compared with the question sentence
+by sentence. Any other reply is counted with its reason and never becomes a vote (METHODS section 2, "Pairing").
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
@@ -14,11 +17,82 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.catalog import Attribute, split_sentences
 from assay.experiment import BUDGET
 from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.blocks import Text
-from assay.methods.translation.reading import Reading
-from assay.statistics.intervals.proportions import wilson
+from assay.model import Failure, Reply
+from assay.statistics.intervals.credible import wilson
+
+ECHO = 0.95
+"""Share of common words (Jaccard, as multisets) from which a hop counts as untranslated."""
+
+MARKED = 0.5
+"""Share of words with an engine's error mark from which a text is unusable."""
+
+_WORD = re.compile(r"\w+")
+_MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
+_ANY_WORD = re.compile(r"\S*\w\S*")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from one text, sentence by sentence; or why it could not be read.
+
+    Exactly one of `values`, `unusable` and `failure` is set.
+    """
+
+    values: tuple[str, ...] | None = None
+    unusable: str | None = None
+    failure: Failure | None = None
+
+
+def untranslated(before: str, after: str) -> bool:
+    """Whether a hop gave back the text it was given."""
+    asked, given = (Counter(_WORD.findall(text.casefold())) for text in (before, after))
+    union = sum((asked | given).values())
+    return union > 0 and sum((asked & given).values()) / union >= ECHO
+
+
+def error_marked(text: str) -> bool:
+    """Whether an engine's marks for words it could not handle (``#``, ``@``, ``*``) dominate a text."""
+    words = len(_ANY_WORD.findall(text))
+    return words > 0 and len(_MARKED_WORD.findall(text)) / words >= MARKED
+
+
+def unusable_hop(before: str, after: str) -> str | None:
+    """Name what makes one hop's output unusable, if anything does."""
+    if not after.strip():
+        return "empty"
+    if error_marked(after):
+        return "error-marks"
+    if untranslated(before, after):
+        return "untranslated"
+    return None
+
+
+def read_hop(before: str, reply: Reply) -> Reading | None:
+    """Judge one hop: a `Reading` that says why it is of no use, or ``None`` if it can be used."""
+    if reply.failure is not None:
+        return Reading(failure=reply.failure)
+    if why := unusable_hop(before, str(reply.value)):
+        return Reading(unusable=why)
+    return None
+
+
+def align(text: str, sentences: int) -> Sequence[str] | None:
+    """Split a returned text into as many sentences as were asked, or ``None`` if it has others."""
+    pieces = split_sentences(text)
+    return pieces if len(pieces) == sentences else None
+
+
+def read_text(returned: str, sentences: int, attribute: Attribute) -> Reading:
+    """Read the attribute's value in each sentence of a returned English text."""
+    pieces = align(returned, sentences)
+    if pieces is None:
+        return Reading(unusable="sentence-count")
+    return Reading(values=tuple(attribute.read(piece) for piece in pieces))
+
 
 EXAMPLES_A_SORT = 3
 """Texts of each sort that are kept for the report."""

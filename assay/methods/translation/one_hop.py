@@ -30,13 +30,13 @@ from assay.methods.shared.distributions import (
     refuse_oversize,
     refuse_repeats,
 )
-from assay.methods.shared.look_sizes import look_sizes
+from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
 from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
-from assay.methods.translation.collection import Translations, chunks
+from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
 from assay.methods.translation.published_rules import adjust
-from assay.methods.translation.reading import Reading, align, read_hop
 from assay.model import Component, Finding, Kind, Probe, Translate
+from assay.rating.component import look_sizes
 
 BATCH = 500
 """Texts asked at once."""
@@ -81,6 +81,10 @@ class OneHop(Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    counted = staticmethod(spoken.counted)
 
     def __post_init__(self) -> None:
         """Fill in default blocks and refuse what cannot be carried out."""

@@ -27,13 +27,13 @@ from assay.methods.shared.distributions import (
     refuse_oversize,
     refuse_repeats,
 )
-from assay.methods.shared.look_sizes import look_sizes
+from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
 from assay.methods.translation.blocks import BlockWriter, Text, capacity
-from assay.methods.translation.collection import Translations, chunks
+from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
 from assay.methods.translation.published_rules import adjust
-from assay.methods.translation.reading import read_hop, read_text
 from assay.model import Component, Finding, Kind, Probe, Translate
+from assay.rating.component import look_sizes
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
 from assay.statistics.hypothesis_tests.published import Statistic
 
@@ -99,6 +99,10 @@ class RoundTrip(Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    counted = staticmethod(spoken.counted)
 
     def __post_init__(self) -> None:
         """Fill in the attribute's default blocks and refuse what cannot be carried out."""

@@ -7,7 +7,7 @@ uploaded, kept, or drawn by an author of the user's choice (METHODS section 8).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
@@ -20,6 +20,8 @@ from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.stereotype_design import Asking
 from assay.methods.shared.term_items import in_turns, within
+from assay.methods.visual_stereotype import report
+from assay.methods.visual_stereotype import words as spoken
 from assay.methods.visual_stereotype.image_generation import Drawing, draw_pictures
 from assay.methods.visual_stereotype.image_scores import Sightings, model_score
 from assay.methods.visual_stereotype.inputs import Picture, Shown, sort
@@ -90,6 +92,11 @@ class VisualStereotype(PictureReferences):
     paper: ClassVar[str] = (
         "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
     )
+    STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    tables = staticmethod(report.tables)
+    figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
         """Look the words up and refuse what cannot be carried out."""

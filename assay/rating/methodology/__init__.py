@@ -1,4 +1,4 @@
-"""The methodology in its versions: one list, with the frozen text of each and the rules it is run by.
+"""Versions of the methodology, each with its frozen text and its rules.
 
 A version is a document that never changes and a way to give letters. The text lies beside this
 module and is shipped with it; its digest stands on every rating made under it. The rules say what
@@ -29,11 +29,11 @@ __all__ = ["CURRENT", "Methodologies", "Methodology", "Status", "shipped"]
 Status = Literal["old", "current", "next"]
 
 CURRENT = "current"
-"""What may be said instead of a version: the one that ratings are made under."""
+"""Alias of the version under which ratings are made."""
 
 
 def as_it_is(method: Method) -> Method:
-    """Run a specification as it was written."""
+    """Return a specification unchanged."""
     return method
 
 
@@ -126,7 +126,7 @@ class Methodologies:
 
 @cache
 def shipped() -> Methodologies:
-    """Give the list that comes with this engine."""
+    """Return the versions that this engine ships."""
     return Methodologies(
         (
             # Nothing that decides a letter was changed between the two for what 1.0.0 knows: the code of the

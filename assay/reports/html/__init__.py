@@ -23,15 +23,16 @@ from assay.reports.html.sections import (
     verify_section,
 )
 from assay.reports.markup import join, tag
+from assay.reports.presentation import Presentation
 from assay.reports.reading import read
 
 OPEN = 3
 """Components whose details are open when the page is: the deciding ones first."""
 
 
-def render(document: Mapping[str, Any]) -> str:
+def render(document: Mapping[str, Any], presentation: Presentation) -> str:
     """Write the rating as an HTML page."""
-    rating = read(document)
+    rating = read(document, presentation)
     opened = {one.number for one in rating.foremost[:OPEN]}
     parts = [component_section(one, rating, opened=one.number in opened) for one in rating.components]
     sections = {

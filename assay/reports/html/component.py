@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.explain import cause
 from assay.reports import outline, tables
 from assay.reports.figures import blocks_bars, effects_forest, picture, probabilities_bar, transition_heatmap
 from assay.reports.html.pieces import badge, figures, foreign, paragraphs, reasons, table
@@ -76,5 +75,5 @@ def _example(one: Example) -> Markup:
     texts = (("asked", one.asked), ("on its way", one.middle), ("returned", one.returned))
     lines = [(name, foreign(text)) for name, text in texts if text is not None]
     lines += [("read as", foreign(", ".join(one.read)))] if one.read else []
-    lines += [("lost", foreign(cause(one.why)))] if one.why else []
+    lines += [("lost", foreign(one.why))] if one.why else []
     return tag("li", tag("dl", *((tag("dt", name), tag("dd", said)) for name, said in lines)))

@@ -18,7 +18,7 @@ from scipy.special import rel_entr
 from assay.errors import OutOfBounds
 from assay.model import Letter
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
-from assay.statistics.hypothesis_tests.two_steps import check_blocks, two_step_letter
+from assay.statistics.hypothesis_tests.published import check_blocks, two_step_letter
 
 Measure = Literal["kl", "js"]
 

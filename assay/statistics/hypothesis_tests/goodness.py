@@ -6,7 +6,8 @@ which would be infinite, does not exist.
 
 The ready-made functions are not used, for what they do silently: `scipy.stats.chi2_contingency`
 applies Yates' correction to 2 x 2 tables (.124 instead of .0402 for (40, 0) against (36, 4)) and
-raises on a cell that is empty in both; `scipy.stats.chisquare` answers nan there.
+raises on a cell that is empty in both; `scipy.stats.chisquare` answers nan there. The exact test sums over all
+outcomes of the multinomial (`every_outcome`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,61 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, xlogy
+from scipy.special import chdtrc, gammaln, xlogy
 
 from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
-from assay.statistics.hypothesis_tests.multinomial import every_outcome, pearson
+
+
+def pearson(outcomes: NDArray[np.int64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pearson's statistic ``sum (o - e)**2 / e``.
+
+    Parameters
+    ----------
+    outcomes : ndarray of int, shape (..., k)
+        Counts.
+    expected : ndarray, shape (k,)
+        Expected counts, all positive.
+
+    Returns
+    -------
+    ndarray, shape (...)
+    """
+    return np.asarray(((outcomes - expected) ** 2 / expected).sum(axis=-1), dtype=float)
+
+
+def every_outcome(n: int, expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log-probability and Pearson statistic of all ways to spread n observations over k cells.
+
+    The outcomes are grown cell by cell, and of each only what is left to spread is kept, never
+    its counts: three arrays whatever k is.
+
+    Parameters
+    ----------
+    n : int
+        Observations.
+    expected : ndarray, shape (k,)
+        Expected counts, all positive, with sum n.
+
+    Returns
+    -------
+    log_probability, pearson : ndarray, shape (C(n + k - 1, k - 1),)
+        In the same order of outcomes.
+    """
+    each = np.arange(n + 1)
+    log_terms = [xlogy(each, share) - gammaln(each + 1.0) for share in expected / n]
+    square_terms = [(each - e) ** 2 / e for e in expected]
+    left = np.array([n])
+    log_p, distance = np.full(1, gammaln(n + 1.0)), np.zeros(1)
+    for log_term, square_term in zip(log_terms[:-1], square_terms[:-1], strict=True):
+        choices = left + 1
+        first = np.cumsum(choices) - choices
+        here = np.arange(choices.sum()) - np.repeat(first, choices)
+        left = np.repeat(left, choices) - here
+        log_p = np.repeat(log_p, choices) + log_term[here]
+        distance = np.repeat(distance, choices) + square_term[here]
+    return log_p + log_terms[-1][left], distance + square_terms[-1][left]
+
 
 ENUMERATED_UP_TO = 1_000_000
 """Outcomes an exact test enumerates (about 0.1 s); beyond, it samples them."""

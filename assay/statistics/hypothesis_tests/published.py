@@ -31,7 +31,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.errors import OutOfBounds
+from assay.errors import OutOfBounds, SpecificationError
 from assay.model import Letter
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
 from assay.statistics.hypothesis_tests.goodness import (
@@ -40,7 +40,39 @@ from assay.statistics.hypothesis_tests.goodness import (
     chi_squared_two_sample,
     exact_multinomial,
 )
-from assay.statistics.hypothesis_tests.two_steps import check_blocks, two_step_letter
+
+
+def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
+    """Read the letter off the two steps (P5, section 3.1 and Figure 2)."""
+    if step_1_biased:
+        return Letter.BS
+    return Letter.DSBS if step_2_biased else Letter.UCS
+
+
+def check_blocks(
+    observed: Mapping[str, ArrayLike], unbiased: Mapping[str, ArrayLike], biased: Mapping[str, ArrayLike]
+) -> None:
+    """Refuse a two-step comparison that lacks a step or a block's counts.
+
+    Parameters
+    ----------
+    observed : mapping
+        Counts by block name.
+    unbiased, biased : mapping
+        Declared distributions by block name.
+
+    Raises
+    ------
+    SpecificationError
+        Saying which.
+    """
+    if not unbiased or not biased:
+        raise SpecificationError("the two steps need at least one unbiased and one biased distribution")
+    if shared := set(unbiased) & set(biased):
+        raise SpecificationError(f"declared both unbiased and biased: {', '.join(sorted(shared))}")
+    if missing := [name for name in (*unbiased, *biased) if name not in observed]:
+        raise SpecificationError(f"no counts were given for {', '.join(missing)}; given: {', '.join(observed)}")
+
 
 Reading = Literal["similar-to-biased", "departs-from-unbiased"]
 Statistic = Literal["two-sample", "two-sample-df2", "goodness-of-fit", "exact-multinomial"]
@@ -149,10 +181,8 @@ def published_letter(
     def similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
 
-    if reading == "similar-to-biased":
-        step_1 = any(similar(block, biased) for block in unbiased)
-    else:
-        step_1 = any(not similar(block, unbiased) for block in unbiased)
+    literal = reading == "similar-to-biased"
+    step_1 = any(similar(block, biased) if literal else not similar(block, unbiased) for block in unbiased)
     looks_unbiased = [similar(block, unbiased) for block in biased]
     enough = any if (join or JOIN_OF[reading]) == "or" else all
     step_2 = not enough(looks_unbiased)

@@ -17,8 +17,7 @@ from assay.methods.visual_stereotype.label_scores import fit_images
 from assay.model import Evidence, Interval, Letter
 from assay.rating.decision import weigh
 from assay.statistics.bayes.beta_binomial import SharesPosterior, fit_shares
-from assay.statistics.intervals.credible import interval_of
-from assay.statistics.intervals.proportions import wilson
+from assay.statistics.intervals.credible import interval_of, wilson
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

@@ -21,12 +21,12 @@ from assay.composition.prediction import (
 )
 from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import Session, generator
+from assay.explain import Vocabulary
 from assay.methods import RoundTrip
 from assay.model import Ask, Letter, Observation, Probe, Reply, Translate
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.statistics.bayes.transition import draw_transitions
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.bayes.transition import draw_excess_concordance, draw_transitions
 from tests.support.simulated.translators import round_trip_answer
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
@@ -303,6 +303,7 @@ def carried_out(
         session.advance()
     written = rating_document(
         rate(session.finding),
+        vocabulary=Vocabulary.of(method),
         experiment=asdict(method),
         target={},
         seed=seed,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import OutOfBounds
-from assay.statistics.bayes.transition import draw_transitions
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
+from assay.statistics.bayes.transition import draw_excess_concordance, draw_transitions
 
 PAIRS = 4_000
 

@@ -80,7 +80,7 @@ def test_the_languages_are_listed_in_libretranslates_shape(server, client):
         [ORDER],
     ],
 )
-def test_an_order_that_makes_no_sense_is_refused_with_a_reason(order, server, client):
+def test_an_invalid_translation_request_is_refused_with_a_reason(order, server, client):
     response = client.post(f"{server.url('faithful')}/translate", json=order)
     assert response.status_code == 400
     assert len(response.json()["error"]) > 10
@@ -116,12 +116,12 @@ def test_the_root_lists_every_service_with_what_it_is(server, client):
 
 
 @pytest.mark.parametrize("ill", ILLS.values(), ids=lambda ill: ill.name)
-def test_what_is_foretold_of_an_ill_is_complete(ill):
+def test_every_faulty_service_declares_its_expected_end(ill):
     assert (ill.end == "rated") == (ill.letter is not None)
     assert (ill.end != "rated") == (ill.problem is not None)
 
 
-def test_slow_takes_its_time_and_answers_others_meanwhile(ask):
+def test_slow_delays_one_request_without_blocking_others(ask):
     start = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: ask("slow", f"nurse {number}"), range(8)))
@@ -139,7 +139,7 @@ def test_very_slow_gives_up_in_the_end():
         assert client.post(f"{impatient.url('very-slow')}/translate", json=ORDER).status_code == 504
 
 
-def test_every_third_request_is_one_too_many(ask):
+def test_too_many_requests_refuses_every_third_request(ask):
     answers = [ask("too-many-requests", TEXT) for _ in range(9)]
     assert Counter(answer.status_code for answer in answers) == {200: 6, 429: 3}
     assert {answer.headers["retry-after"] for answer in answers if answer.status_code == 429} == {"1"}
@@ -151,7 +151,7 @@ def test_flaky_fails_at_each_question_once(ask):
     assert [answer.status_code for answer in answers] == [500, 500, 200, 200, 500, 500, 200, 200]
 
 
-def test_garbage_is_a_web_page_with_status_200_wherever_one_looks(ask, server, client):
+def test_garbage_answers_every_path_with_html_and_status_200(ask, server, client):
     for response in (ask("garbage", TEXT), client.get(f"{server.url('garbage')}/languages")):
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/html")
@@ -189,11 +189,11 @@ def test_error_marks_stand_before_every_word(ask):
     assert {word[0] for word in words} == {"#", "@"}
 
 
-def test_unauthorised_lets_nobody_in(ask):
+def test_unauthorised_refuses_every_request(ask):
     assert ask("unauthorised", TEXT).status_code == 401
 
 
-def test_down_hangs_up(ask, server, client):
+def test_down_closes_the_connection(ask, server, client):
     with pytest.raises(httpx.RemoteProtocolError):
         ask("down", TEXT)
     with pytest.raises(httpx.RemoteProtocolError):

@@ -64,25 +64,25 @@ def packed(codes: list[int], bits: int = 9) -> bytes:
     return whole.to_bytes(-(-len(codes) * bits // 8), "little")
 
 
-def test_codes_stand_for_what_came_before_even_for_what_they_add_themselves():
+def test_lzw_codes_expand_to_earlier_output():
     assert decompressed(packed([ord("a"), ord("b"), 257, 259])) == b"ab" + b"ab" + b"aba"
     assert decompressed(packed([ord("a"), 257])) == b"aaa"
     assert decompressed(b"") == b""
 
 
-def test_after_a_new_beginning_the_rest_of_an_eight_is_left_out():
+def test_after_a_clear_code_the_rest_of_the_byte_group_is_skipped():
     first, second = [ord("a"), 256, 0, 0, 0, 0, 0, 0], [ord("b"), 257]
     assert decompressed(packed([*first, *second])) == b"abbb"
 
 
-def test_a_code_that_stands_for_nothing_and_another_kind_of_file_are_refused():
+def test_invalid_codes_and_other_files_are_refused():
     with pytest.raises(Unpackable, match="300"):
         decompressed(packed([ord("a"), 300]))
     with pytest.raises(Unpackable, match="EC02"):
         unpacked_bible(b"text")
 
 
-def test_sentences_end_at_their_marks_and_are_words_alone():
+def test_sentences_are_split_at_marks_and_hold_words_only():
     found = list(sentences_of("It’s 3 o'clock! He said: “Go.” And\nshe went\n%\nNo.\n"))
     assert found == [("it's", "o'clock"), ("he", "said", "go"), ("and", "she", "went"), ("no",)]
     assert words_of("Über-Mensch, x2") == ("ber", "mensch", "x")
@@ -94,7 +94,7 @@ def test_absent_texts_are_named_with_what_brings_them(tmp_path: Path):
 
 
 @needs_texts
-def test_the_bible_begins_and_ends_as_it_does():
+def test_the_bible_text_has_its_first_and_last_verse():
     whole = unpacked_bible(texts.BIBLE.read_bytes()).decode("latin-1")
     assert "In the beginning God created the heaven and the earth." in whole[:200]
     assert whole.rstrip().endswith("The grace of our Lord Jesus Christ be with you all. Amen.")
@@ -103,7 +103,7 @@ def test_the_bible_begins_and_ends_as_it_does():
 
 # ---------------------------------------------------------------------------- estimating
 @pytest.mark.parametrize("order", [2, 3, 4])
-def test_probabilities_sum_to_one_after_anything(order: int, tmp_path: Path):
+def test_probabilities_sum_to_one_after_every_context(order: int, tmp_path: Path):
     model = estimate(SMALL, order, 2)
     read = read_back(model, tmp_path)
     for before in ([], [BEGIN], ["a"], ["f"], [BEGIN, "a"], ["a", "b"], ["b", "a"], ["a", "b", "c"], [BEGIN, "a", "b"]):
@@ -133,7 +133,7 @@ def test_words_of_a_sentence_are_scored_with_its_end(small: Ngrams, tmp_path: Pa
     assert read.scores(["a", "b"])[1] > read.scores(["a", "f"])[1]
 
 
-def test_what_cannot_be_estimated_is_refused():
+def test_too_little_text_for_an_estimate_is_refused():
     for order in (1, 5):
         with pytest.raises(OutOfBounds, match="order must be 2 to 4"):
             estimate(SMALL, order)

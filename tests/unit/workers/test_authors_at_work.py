@@ -21,9 +21,9 @@ from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods import StereotypeScore
 from assay.methods.shared.sentence_generation import Writing
+from store.core.columns import new_id
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
-from store.core.ids import new_id
 from store.core.settings import Settings
 from store.corpora import corpora, specifications
 from store.corpora import items as corpus_items
@@ -36,10 +36,11 @@ from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget, descriptor
 from workers import run_job as running
+from workers.calls.ledger import JobLedger
 from workers.calls.shared_rate_limits import lane_of
 from workers.engine.worker_context import Workplace
 from workers.generation import authored, writing
-from workers.run_job import StoreLedger, run_job
+from workers.run_job import run_job
 
 WORDS = StereotypeWords(
     attribute="gender",
@@ -306,7 +307,7 @@ def test_an_author_whose_work_is_recorded_is_not_paid_for_another_text(workplace
     rated, author = engine(), engine()
     new = rating(rated, author)
     with monkeypatch.context() as broken:
-        broken.setattr(running, "_finish", stop)
+        broken.setattr(running, "_store_rating", stop)
         assert done(workplace, new).status == "running"
     assert len(author.writes) == SENTENCES + 1, "the examination reads one"
     job = again(workplace, new)
@@ -328,16 +329,16 @@ def test_a_job_that_orders_sentences_pays_for_no_other_after_a_crash(workplace, 
 def test_a_job_that_was_cut_in_the_middle_asks_its_author_only_for_the_rest(workplace, engine, monkeypatch):
     author = engine()
     new, _ = ordered(workplace, author)
-    record, written = StoreLedger.record, []
+    record, written = JobLedger.record, []
 
-    def dies(self: StoreLedger, answers: Any, **more: Any) -> None:
+    def dies(self: JobLedger, answers: Any, **more: Any) -> None:
         if written:
             stop()
         written.extend(answers)
         record(self, answers, **more)
 
     with monkeypatch.context() as broken:
-        broken.setattr(StoreLedger, "record", dies)
+        broken.setattr(JobLedger, "record", dies)
         done(workplace, new)
     before = len(author.writes)
     assert again(workplace, new).status == "succeeded"

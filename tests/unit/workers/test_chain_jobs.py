@@ -10,8 +10,8 @@ import pytest
 
 from assay.methods import RoundTrip
 from demo.translators.behaviours import BEHAVIOURS
+from store.core.columns import new_id
 from store.core.database import Database
-from store.core.ids import new_id
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.ratings import ratings

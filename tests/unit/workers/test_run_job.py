@@ -21,9 +21,10 @@ from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault, key_id_of
+from workers.calls.ledger import JobLedger
 from workers.calls.shared_rate_limits import lane_of
 from workers.engine.worker_context import Workplace
-from workers.run_job import StoreLedger, run_job
+from workers.run_job import run_job
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
 
@@ -123,7 +124,7 @@ def test_a_job_cut_after_some_commits_resumes_to_the_identical_rating(workplace,
     run(workplace, whole)
     cut = post(workplace, services.url("she-to-he-45"), seed=1)
     written = []
-    original = StoreLedger.record
+    original = JobLedger.record
 
     def dies(self, answers, **more):
         if len(written) == batches or sum(written) + len(answers) >= 120:  # a slow machine writes more at a time
@@ -131,7 +132,7 @@ def test_a_job_cut_after_some_commits_resumes_to_the_identical_rating(workplace,
         written.append(len(answers))
         original(self, answers, **more)
 
-    monkeypatch.setattr(StoreLedger, "record", dies)
+    monkeypatch.setattr(JobLedger, "record", dies)
     run_job(cut.id, workplace, "the dead")
     monkeypatch.undo()
     assert read(workplace, cut).status == "running"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
 
 from assay.model import AUTHORED, Ask, Kind, Reply
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
-from workers.targets.chain.chain import CHAIN
 
 AUTHOR = "author"
 
@@ -72,21 +70,3 @@ def _of_the_author(failed: CallFailed) -> CallFailed:
         retry_after_s=failed.retry_after_s,
         status=failed.status,
     )
-
-
-def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """List the hosts that questions to some targets go to, in alphabetical order.
-
-    Parameters
-    ----------
-    *described : mapping or None
-        Descriptors as jobs carry them. A protocol that has addresses of its own stands for them by its name.
-    """
-    named: set[str] = set()
-    for one in described:
-        if one is None:
-            continue
-        links = (one.get("settings") or {}).get("links") if one["protocol"] == CHAIN else None
-        for each in links or [one]:
-            named.add(urlsplit(str(each.get("base_url") or "")).netloc.rpartition("@")[2] or str(each["protocol"]))
-    return tuple(sorted(named))

@@ -6,30 +6,14 @@ becomes a note. What is looked at depends on the kind: `workers.targets.checks.e
 
 from __future__ import annotations
 
-import asyncio
 import copy
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any
 
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 
-TRIES = 8
-"""Of one call: a service that fails half of the time at random is lost one time in 256."""
-
-PATIENCE = 3
-"""Tries after which calls that ran into their deadline are given up: each cost a whole deadline."""
-
-BACKOFF_S, BACKOFF_CAP_S, WAIT_CAP_S = 0.1, 2.0, 10.0
-
-HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
-"""Failures that no other question would escape."""
-
 MEND_ARRAYS = "an answer could be taken for another question's; mend the service's answers to lists"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,63 +89,6 @@ class TargetUnfit(Exception):
     def __init__(self, code: str, message: str, hint: str, failure: CallFailed | None = None) -> None:
         super().__init__(f"{message}; {hint}")
         self.code, self.message, self.hint, self.failure = code, message, hint, failure
-
-
-async def at_once() -> None:
-    """Wait for nothing."""
-
-
-@dataclass
-class Calls:
-    """Makes the calls of an examination: patiently, in turn, counted.
-
-    Parameters
-    ----------
-    clock : callable
-        Seconds, for the latency.
-    sleep : callable
-        Waits between tries.
-    turn : callable
-        Waits before each call, as the target's limits ask.
-
-    Attributes
-    ----------
-    made : int
-        Calls so far, repetitions included.
-    """
-
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    turn: Callable[[], Awaitable[None]] = at_once
-    made: int = field(default=0, init=False)
-
-    async def persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
-        """Make a call, and make it again after a failure that may pass."""
-        for attempt in range(1, tries + 1):
-            self.made += 1
-            await self.turn()
-            try:
-                return await call()
-            except CallFailed as failed:
-                patience = PATIENCE if failed.code == "timeout" else tries
-                if not failed.retriable or attempt >= patience:
-                    raise
-                asked_s = failed.retry_after_s
-            backoff_s = min(BACKOFF_CAP_S, BACKOFF_S * 2 ** (attempt - 1))
-            await self.sleep(backoff_s if asked_s is None else min(asked_s, WAIT_CAP_S))
-        raise AssertionError("the last try returns or raises")  # pragma: no cover
-
-    async def timed(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> tuple[T, float]:
-        """Make a call; give its answer and the seconds it took, without the failures before it."""
-        began = 0.0
-
-        async def start() -> T:
-            nonlocal began
-            began = self.clock()
-            return await call()
-
-        answer = await self.persist(start, tries)
-        return answer, self.clock() - began
 
 
 def one_by_one(adapter: Adapter) -> Adapter:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from assay.model import Ask, Failure, Reply
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import CLOSE, MOST_COMPARED, ROUNDING, Order, difference, order_of
-from workers.targets.checks.capability import (
-    HOPELESS,
-    MEND_ARRAYS,
-    TRIES,
-    Calls,
-    Capability,
-    TargetUnfit,
-    one_by_one,
-    unfit,
-)
+from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, one_by_one, unfit
+
+TRIES = 8
+"""Of one call: a service that fails half of the time at random is lost one time in 256."""
+
+PATIENCE = 3
+"""Tries after which calls that ran into their deadline are given up: each cost a whole deadline."""
+
+BACKOFF_S, BACKOFF_CAP_S, WAIT_CAP_S = 0.1, 2.0, 10.0
+
+HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
+"""Failures that no other question would escape."""
+
+T = TypeVar("T")
 
 SHOWN = 300
 """Characters of a sample that are kept."""
@@ -32,6 +39,63 @@ ONE_BY_ONE = {
     "one by one",
 }
 """Why questions do not share a call."""
+
+
+async def at_once() -> None:
+    """Wait for nothing."""
+
+
+@dataclass
+class Calls:
+    """Makes the calls of an examination: patiently, in turn, counted.
+
+    Parameters
+    ----------
+    clock : callable
+        Seconds, for the latency.
+    sleep : callable
+        Waits between tries.
+    turn : callable
+        Waits before each call, as the target's limits ask.
+
+    Attributes
+    ----------
+    made : int
+        Calls so far, repetitions included.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    turn: Callable[[], Awaitable[None]] = at_once
+    made: int = field(default=0, init=False)
+
+    async def persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
+        """Make a call, and make it again after a failure that may pass."""
+        for attempt in range(1, tries + 1):
+            self.made += 1
+            await self.turn()
+            try:
+                return await call()
+            except CallFailed as failed:
+                patience = PATIENCE if failed.code == "timeout" else tries
+                if not failed.retriable or attempt >= patience:
+                    raise
+                asked_s = failed.retry_after_s
+            backoff_s = min(BACKOFF_CAP_S, BACKOFF_S * 2 ** (attempt - 1))
+            await self.sleep(backoff_s if asked_s is None else min(asked_s, WAIT_CAP_S))
+        raise AssertionError("the last try returns or raises")  # pragma: no cover
+
+    async def timed(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> tuple[T, float]:
+        """Make a call; give its answer and the seconds it took, without the failures before it."""
+        began = 0.0
+
+        async def start() -> T:
+            nonlocal began
+            began = self.clock()
+            return await call()
+
+        answer = await self.persist(start, tries)
+        return answer, self.clock() - began
 
 
 class Examination(ABC):

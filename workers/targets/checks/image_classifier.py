@@ -12,8 +12,8 @@ from typing import Any
 from assay.model import Ask, Look, Reply
 from workers.targets.adapter import Adapter, Target
 from workers.targets.checks.answer_similarity import ROUNDING, difference
-from workers.targets.checks.capability import Calls, Capability, TargetUnfit
-from workers.targets.checks.examination import Examination, shown
+from workers.targets.checks.capability import Capability, TargetUnfit
+from workers.targets.checks.examination import Calls, Examination, shown
 from workers.targets.checks.sample_images import QUESTION, SHAPES, sample_images
 
 MOST_OF_THE_EXPERIMENT = 2

@@ -14,8 +14,8 @@ from assay.model import AUTHORED, Ask, Choose, Failure, Fill, Reply, Score, Writ
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
 from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
-from workers.targets.checks.capability import HOPELESS, TRIES, Calls, Capability, TargetUnfit, unfit
-from workers.targets.checks.examination import Examination, comparable, shown
+from workers.targets.checks.capability import Capability, TargetUnfit, unfit
+from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examination, comparable, shown
 from workers.targets.checks.samples import spread
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)

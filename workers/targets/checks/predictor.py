@@ -11,9 +11,9 @@ from typing import Any
 from assay.model import Failure
 from workers.targets.adapter import Adapter, Prediction
 from workers.targets.checks.answer_similarity import MOST_COMPARED, told_apart
-from workers.targets.checks.capability import Calls, Capability, TargetUnfit
+from workers.targets.checks.capability import Capability, TargetUnfit
 from workers.targets.checks.consistency import check_answers, labels_in
-from workers.targets.checks.examination import Examination, shown
+from workers.targets.checks.examination import Calls, Examination, shown
 from workers.targets.checks.samples import HINT, Samples, spread
 from workers.targets.protocols.http.predictor import given_in
 

@@ -10,12 +10,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from assay.methods.translation.reading import untranslated
+from assay.methods.translation.collection import untranslated
 from assay.model import Failure, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
-from workers.targets.checks.capability import HOPELESS, MEND_ARRAYS, PATIENCE, Calls, Capability, TargetUnfit, unfit
-from workers.targets.checks.examination import Examination
+from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, unfit
+from workers.targets.checks.examination import HOPELESS, PATIENCE, Calls, Examination
 
 SENTENCES = 40
 """Sentences of the long text."""

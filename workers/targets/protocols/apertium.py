@@ -12,9 +12,8 @@ from annotated_types import MaxLen
 from assay.model import Failure, Reply, Translate
 from workers.egress import CallFailed, Response
 from workers.targets.chain.chain_route import NoWay, check_path, hops
-from workers.targets.language_codes import names_of, three_letters
 from workers.targets.protocols.http.adapter import Request, dig, listed, post_form
-from workers.targets.protocols.http.translator import HttpTranslator, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, names_of, texts_of, three_letters
 from workers.targets.settings import TranslatorSettings
 
 LONGEST = 41_000

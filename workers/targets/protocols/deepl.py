@@ -10,9 +10,8 @@ from annotated_types import Ge, Le
 
 from assay.model import Reply, Translate
 from workers.egress import Response
-from workers.targets.language_codes import all_pairs, names_of
 from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
 INTO: Mapping[str, str] = {"en": "EN-US", "pt": "PT-BR", "zh": "ZH-HANS"}

@@ -12,9 +12,8 @@ from annotated_types import Ge, Le
 from assay.errors import SpecificationError
 from assay.model import Reply, Translate
 from workers.egress import Response
-from workers.targets.language_codes import all_pairs, names_of
 from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
-from workers.targets.protocols.http.translator import HttpTranslator, texts_of
+from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", re.ASCII)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.catalog import attribute, split_sentences
-from assay.catalog.lexicon import Lexicon
+from assay.catalog.values import Lexicon
 from assay.errors import UnknownName
 
 GENDER = attribute("gender")

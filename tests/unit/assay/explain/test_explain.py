@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from assay.errors import UnknownName
-from assay.explain import LETTERS, chance, codes, explain, headline, level, listed, share, words_for
+from assay.explain import LETTERS, Vocabulary, chance, headline, level, listed, share, words_for
+from assay.explain import explain as explain_with
 from assay.explain.numbers import signed
+from assay.explain.words import MESSAGES
+from assay.methods import METHODS
 from assay.model import Letter, Probabilities, Reason
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to-read-a-rating.md"
@@ -62,13 +65,23 @@ FACTS: dict[str, Any] = {
 }
 
 
+COMMON = Vocabulary()
+EVERY: dict[str, Vocabulary] = {code: Vocabulary.of(method) for method in METHODS for code in method.REASONS}
+EVERY |= dict.fromkeys(MESSAGES, COMMON)
+"""Every reason code, with the words of a method that gives it."""
+
+
+def explain(reason: Reason) -> str:
+    return explain_with(reason, EVERY[reason.code])
+
+
 def _reads_well(sentence: str) -> bool:
     clean = not any(sign in sentence for sign in "[]{}") and "None" not in sentence and "nan" not in sentence
     spaced = "  " not in sentence and " ." not in sentence and " ," not in sentence and ".." not in sentence
     return clean and spaced and sentence[0].isupper() and sentence.endswith(".")
 
 
-@pytest.mark.parametrize("code", codes())
+@pytest.mark.parametrize("code", EVERY)
 def test_a_reason_reads_well_whichever_fact_is_missing(code):
     assert _reads_well(explain(Reason(code, FACTS, "es")))
     assert _reads_well(explain(Reason(code)))
@@ -138,6 +151,11 @@ def test_a_reason_with_all_its_facts_says_them(code, sentence):
     assert explain(Reason(code, FACTS, "es")) == sentence
 
 
+def test_a_method_cannot_replace_a_common_sentence():
+    words = Vocabulary({"no-usable-observations": "All is well."})
+    assert explain_with(Reason("no-usable-observations"), words) == explain(Reason("no-usable-observations"))
+
+
 def test_two_constructions_of_a_language_are_told_apart():
     assert explain(Reason("no-usable-observations", {"language": "Spanish"}, "es/possessive")).startswith(
         "Through Spanish (possessive), "
@@ -150,13 +168,13 @@ def test_facts_are_never_read_as_a_template():
 
 def test_an_unknown_code_is_refused_with_the_codes_there_are():
     with pytest.raises(UnknownName) as refused:
-        explain(Reason("no-such-code"))
-    assert refused.value.known == codes()
+        explain_with(Reason("no-such-code"), Vocabulary({"its-own": "A sentence."}))
+    assert refused.value.known == (*MESSAGES, "its-own")
 
 
 def test_every_reason_code_has_its_place_on_the_page():
     page = PAGE.read_text(encoding="utf-8")
-    assert [code for code in codes() if f"`{code}`" not in page] == []
+    assert [code for code in EVERY if f"`{code}`" not in page] == []
 
 
 @pytest.mark.parametrize(

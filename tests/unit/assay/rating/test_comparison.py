@@ -8,6 +8,7 @@ import json
 import pytest
 
 from assay.experiment import run
+from assay.explain import Vocabulary
 from assay.methods import Association, RoundTrip
 from assay.model import Failure, Reply
 from assay.rating.comparison import NotComparable, comparison_document
@@ -28,6 +29,7 @@ def rating(strength=0.6, unknown=(), method=None, **changes):
 
     document = rating_document(
         rate(run(method, answer, seed=5)),
+        vocabulary=Vocabulary.of(method),
         experiment=dump_method(method),
         target={"name": f"strength {strength}", "kind": "embedder", "protocol": "openai-embeddings", "url": "http://t"},
         seed=5,

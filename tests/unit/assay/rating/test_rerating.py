@@ -6,6 +6,7 @@ import pytest
 
 from assay.errors import RecordIncomplete
 from assay.experiment import Session, generator
+from assay.explain import Vocabulary
 from assay.methods import OneHop, RoundTrip
 from assay.model import Letter, Reply
 from assay.rating.decision import rate
@@ -40,6 +41,7 @@ def rated(method, answer=translate):
         session.advance()
     document = rating_document(
         rate(session.finding),
+        vocabulary=Vocabulary.of(method),
         experiment={"method": method.method},
         target={"name": "He"},
         seed=SEED,

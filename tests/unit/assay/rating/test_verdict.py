@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from assay.errors import TooFewObservations
 from assay.model import Component, Evidence, Finding, Letter, Probabilities
-from assay.rating.aggregation import vote_letter, vote_probabilities, worst_letter, worst_probabilities
-from assay.rating.decision import deciding_components, rate, weigh
+from assay.rating.decision import (
+    deciding_components,
+    rate,
+    vote_letter,
+    vote_probabilities,
+    weigh,
+    worst_letter,
+    worst_probabilities,
+)
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 

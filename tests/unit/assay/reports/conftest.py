@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.explain import explain
+from assay.explain import Vocabulary, explain
+from assay.methods import RoundTrip
 from assay.model import Reason
-from assay.reports import render
+from tests.support.reports import render
 
 Document = dict[str, Any]
 
@@ -56,7 +57,8 @@ def _effects(counts: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, 
 
 
 def _reason(code: str, facts: Mapping[str, Any], component: str | None = None) -> dict[str, Any]:
-    return {"code": code, "facts": dict(facts), "text": explain(Reason(code, facts, component)), "component": component}
+    text = explain(Reason(code, facts, component), Vocabulary.of(RoundTrip))
+    return {"code": code, "facts": dict(facts), "text": text, "component": component}
 
 
 def measured_component(

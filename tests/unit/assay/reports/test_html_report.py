@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from assay.reports import render
+from tests.support.reports import render
 
 VOID = {"meta", "br", "hr", "link", "img", "input"}
 ALLOWED_EMPTY = {"circle", "ellipse", "line", "path", "polygon", "rect", "use"}

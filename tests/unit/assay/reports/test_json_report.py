@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from assay.reports import render
+from tests.support.reports import render
 
 
 def _sorted_as_a_database_would(value):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from assay.reports import render
 from assay.reports.markdown import escape
+from tests.support.reports import render
 
 
 def _cells(line: str) -> int:

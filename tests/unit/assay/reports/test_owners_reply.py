@@ -2,8 +2,7 @@
 
 import pytest
 
-from assay.reports import render
-from assay.reports.reading import read
+from tests.support.reports import read, render
 
 REPLY = {
     "text": "We <script>alert(1)</script> mended it.\n\n[click](http://x) \u202egnp.exe",

@@ -7,7 +7,7 @@ import pytest
 from assay.model import Letter
 from assay.reports import tables
 from assay.reports.plain import visible, width
-from assay.reports.reading import read
+from tests.support.reports import read
 
 
 def test_an_empty_document_is_read_as_an_unmeasured_rating():
@@ -18,15 +18,25 @@ def test_an_empty_document_is_read_as_an_unmeasured_rating():
 
 
 def test_a_reason_without_its_text_is_explained_again():
-    said = read({"reasons": [{"code": "introduces-bias", "facts": {"from": "she", "to": "he", "share": 0.6}}]}).reasons[
-        0
-    ]
+    reason = {"code": "introduces-bias", "facts": {"from": "she", "to": "he", "share": 0.6}}
+    said = read({"method": "round-trip", "reasons": [reason]}).reasons[0]
     assert said.text == "The service introduces bias: 60 % of “she” came back as “he”."
 
 
 def test_a_reason_of_an_unknown_code_keeps_its_code():
     said = read({"reasons": [{"code": "made-up"}]}).reasons[0]
     assert (said.code, said.text) == ("made-up", "made up")
+
+
+def test_a_rating_whose_method_is_not_installed_is_shown_by_its_common_fields():
+    reasons = [{"code": "not-enough-evidence"}, {"code": "introduces-bias"}]
+    rating = read({"method": "gone", "reasons": reasons, "components": [{"pairs": [{"shift": 1}], "usable": 3}]})
+    assert [one.text for one in rating.reasons] == [
+        "The evidence is not enough to declare a letter.",
+        "introduces bias",
+    ]
+    assert (rating.components[0].sheets, rating.components[0].pictures) == ((), ())
+    assert rating.components[0].counted == "Answers"
 
 
 def test_a_letter_that_is_none_is_not_taken_for_one():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import UnknownName
-from assay.reports import FORMATS, Format, format_named, installed_formats, render
+from assay.reports import FORMATS, Format, format_named, installed_formats
+from tests.support.reports import render
 
 
 def test_the_list_names_every_format_once():
@@ -61,7 +62,8 @@ def test_an_unknown_format_is_refused_with_the_formats_there_are():
 
 def test_an_installed_package_adds_a_format(tmp_path, monkeypatch):
     (tmp_path / "their_report.py").write_text(
-        "from assay.reports import Format\nFORMAT = Format('letter', 'text/plain', '.letter', lambda d: d['letter'])\n"
+        "from assay.reports import Format\n"
+        "FORMAT = Format('letter', 'text/plain', '.letter', lambda d, _: d['letter'])\n"
     )
     installed = tmp_path / "their_report-1.dist-info"
     installed.mkdir()

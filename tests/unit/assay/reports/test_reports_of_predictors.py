@@ -15,10 +15,10 @@ from assay.methods.shared.sentence_generation import Writing
 from assay.model import Failure, Reply, Write
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.reports import FORMATS, figures, render
+from assay.reports import FORMATS, figures
 from assay.reports.figures.canvas import WIDTH
 from assay.reports.plain import width
-from assay.reports.reading import read
+from tests.support.reports import read, render, words_of
 from tests.support.simulated.choosers import choice_service, observer_service
 from tests.support.simulated.embedders import association_service
 from tests.support.simulated.image_classifiers import picture_service
@@ -59,6 +59,7 @@ def _document(finding):
     target = {"name": "Made up", "kind": "embedder", "protocol": "custom", "url": "http://127.0.0.1:1"}
     written = rating_document(
         rate(finding),
+        vocabulary=words_of(finding),
         experiment={},
         target=target,
         seed=SEED,
@@ -228,7 +229,7 @@ def test_a_posterior_of_too_few_words_is_shown_without_a_letter(documents):
 
     def forgetful(probe):
         lost = probe.ask.text.startswith("neutral") and not probe.ask.text.endswith("7")
-        return _absent(probe) if lost else service.http.cached_response(probe.ask)
+        return _absent(probe) if lost else service.answer(probe.ask)
 
     document = _document(run(service.method, forgetful, seed=SEED))
     component = read(document).components[0]

@@ -8,11 +8,13 @@ import re
 import pytest
 
 from assay.experiment import run
+from assay.explain import Vocabulary
 from assay.methods import OneHop, RoundTrip
 from assay.model import Failure, Probe, Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.reports import FORMATS, render
+from assay.reports import FORMATS
+from tests.support.reports import render
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 
@@ -38,6 +40,7 @@ def _document(method, answer):
     target = {"name": "Made up", "kind": "translator", "protocol": "libretranslate", "url": "http://127.0.0.1:1"}
     written = rating_document(
         rating,
+        vocabulary=Vocabulary.of(method),
         experiment={},
         target=target,
         seed=5,

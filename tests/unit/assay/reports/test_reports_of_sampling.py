@@ -8,8 +8,8 @@ import pytest
 
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.reports import FORMATS, figures, render
-from assay.reports.reading import read
+from assay.reports import FORMATS, figures
+from tests.support.reports import read, render, words_of
 from tests.support.simulated.sampling import sampling_service, vector_service
 
 SEED = 3
@@ -28,6 +28,7 @@ def documents():
 def _document(finding):
     written = rating_document(
         rate(finding),
+        vocabulary=words_of(finding),
         experiment={},
         target={"name": "Made up", "kind": "classifier", "protocol": "custom", "url": "http://127.0.0.1:1"},
         seed=SEED,

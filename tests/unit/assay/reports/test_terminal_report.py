@@ -8,17 +8,18 @@ import pytest
 
 from assay.reports import terminal
 from assay.reports.plain import width
+from tests.support.reports import render_terminal
 
 ANSI = re.compile(r"\x1b\[[\d;]*m")
 
 
 @pytest.mark.parametrize("columns", [60, 80, 88, 100])
 def test_no_line_is_wider_than_asked_for(columns, any_sample):
-    assert max(width(line) for line in terminal.render(any_sample, columns=columns).splitlines()) <= columns
+    assert max(width(line) for line in render_terminal(any_sample, columns=columns).splitlines()) <= columns
 
 
 def test_an_attack_widens_nothing_and_commands_nothing(poisoned):
-    written = terminal.render(poisoned("DSBS with two components"))
+    written = render_terminal(poisoned("DSBS with two components"))
     assert max(map(width, written.splitlines())) <= 88
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", written)
 
@@ -26,25 +27,25 @@ def test_an_attack_widens_nothing_and_commands_nothing(poisoned):
 def test_wide_characters_keep_the_borders_in_line(sample):
     document = sample("DSBS with two components")
     document["components"][0]["language_name"] = "日本語の訳"
-    boxed = [line for line in terminal.render(document).splitlines() if line.startswith(("│", "┌"))]
+    boxed = [line for line in render_terminal(document).splitlines() if line.startswith(("│", "┌"))]
     first = boxed[: next(place for place, line in enumerate(boxed) if place and line.startswith("┌"))]
     assert len({width(line) for line in first}) == 1
 
 
 def test_colour_is_only_added_never_needed(any_sample):
-    plain, coloured = terminal.render(any_sample), terminal.render(any_sample, colour=True)
+    plain, coloured = render_terminal(any_sample), render_terminal(any_sample, colour=True)
     assert "\x1b" not in plain
     assert "\x1b" in coloured
     assert ANSI.sub("", coloured) == plain
 
 
 def test_a_declared_letter_is_struck_and_an_open_one_is_dashed(sample):
-    assert terminal.render(sample("BS eraser")).startswith("┏━")
-    assert terminal.render(sample("undeclared")).startswith("┌╌")
+    assert render_terminal(sample("BS eraser")).startswith("┏━")
+    assert render_terminal(sample("undeclared")).startswith("┌╌")
 
 
 def test_only_the_deciding_parts_are_shown_in_full(sample):
-    written = terminal.render(sample("40 components"))
+    written = render_terminal(sample("40 components"))
     assert written.count("Looks at the evidence") == 3
     assert "are in the HTML, Markdown and JSON reports" in written
     for one in sample("40 components")["components"]:

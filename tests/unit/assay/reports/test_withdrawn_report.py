@@ -2,8 +2,7 @@
 
 import pytest
 
-from assay.reports import render, terminal
-from assay.reports.reading import read
+from tests.support.reports import read, render, render_terminal
 
 RATING = {"letter": "BS", "declared": True, "target": {"name": "A service"}}
 WITHDRAWN = {"at": "2026-03-04T05:06:07.000Z", "reason": "The <b>target</b> was *another* \u202eecivres."}
@@ -58,7 +57,7 @@ def test_what_was_withdrawn_is_not_said_to_have_expired_as_well():
 
 
 def test_the_short_report_of_the_terminal_says_so_too():
-    assert terminal.render(RATING | {"withdrawn": WITHDRAWN}, brief=True).startswith("This rating was withdrawn")
+    assert render_terminal(RATING | {"withdrawn": WITHDRAWN}, brief=True).startswith("This rating was withdrawn")
 
 
 def test_the_view_tells_when_and_why():

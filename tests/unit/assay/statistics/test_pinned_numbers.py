@@ -52,8 +52,7 @@ from assay.methods.visual_stereotype.label_scores import (
     tied_probability,
 )
 from assay.model import Component, Evidence, Finding, Letter, Probabilities, Reason
-from assay.rating.aggregation import vote_probabilities, worst_probabilities
-from assay.rating.decision import deciding_components, rate
+from assay.rating.decision import deciding_components, rate, vote_probabilities, worst_probabilities
 from assay.rating.decision import weigh as weigh_effects
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.cell_integrals import Cells, Priors
@@ -72,7 +71,13 @@ from assay.statistics.bayes.surrogate import (
     pick,
     sample_posterior,
 )
-from assay.statistics.bayes.transition import draw_transitions, neutral_effects, outputs_under, step_effects
+from assay.statistics.bayes.transition import (
+    draw_excess_concordance,
+    draw_transitions,
+    neutral_effects,
+    outputs_under,
+    step_effects,
+)
 from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product
 from assay.statistics.embeddings.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
 from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
@@ -83,16 +88,15 @@ from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
 from assay.statistics.embeddings.weat import associations, cosines, weat, weat_of_associations
 from assay.statistics.embeddings.weat_null import null_check
 from assay.statistics.hypothesis_tests import divergence, goodness, matched
-from assay.statistics.hypothesis_tests.concordance import draw_excess_concordance
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares, pad_to
 from assay.statistics.hypothesis_tests.goodness import (
     chi_squared_fit,
     chi_squared_two_sample,
+    every_outcome,
     exact_multinomial,
     g_test,
 )
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact
-from assay.statistics.hypothesis_tests.multinomial import every_outcome
 from assay.statistics.hypothesis_tests.ordered import UnorderedValues, kolmogorov_smirnov
 from assay.statistics.hypothesis_tests.paired import d_z, kl_swap_test, sign_flip_test
 from assay.statistics.hypothesis_tests.partitions import partition_test
@@ -107,9 +111,9 @@ from assay.statistics.intervals.credible import (
     hpdi,
     interval_of,
     size_interval,
+    wilson,
 )
 from assay.statistics.intervals.crossed import mean_draws, mean_error
-from assay.statistics.intervals.proportions import wilson
 from assay.statistics.intervals.sampling_effects import Paired, cell_effects, paired_effects
 from assay.statistics.intervals.worst_block import step_intervals
 
@@ -340,7 +344,7 @@ def test_numbers_of_multinomial(same):
     expected = np.array([2.0, 1.5, 0.5])
     log_p, distance = every_outcome(4, expected)
     outcomes = np.array([[4, 0, 0], [2, 1, 1]])
-    from assay.statistics.hypothesis_tests.multinomial import pearson as of_outcomes
+    from assay.statistics.hypothesis_tests.goodness import pearson as of_outcomes
 
     cases = {
         "every outcome": {"log_probability": log_p, "pearson": distance},
@@ -479,7 +483,7 @@ def test_numbers_of_intervals(same):
 
 
 def test_numbers_of_steps(same):
-    from assay.statistics.hypothesis_tests.two_steps import two_step_letter
+    from assay.statistics.hypothesis_tests.published import two_step_letter
 
     same("steps", {f"{one}, {other}": two_step_letter(one, other) for one, other in product((False, True), repeat=2)})
 

@@ -67,13 +67,13 @@ def test_every_method_and_every_kind_it_can_rate_is_shown(cases):
     assert {case.kind for case in cases} == kinds
 
 
-def test_the_agency_would_take_every_request(cases):
+def test_every_demo_request_is_valid(cases):
     for case in cases:
         method = parse_method(case.request["experiment"])
         assert Kind(case.kind) in method.kinds
 
 
-def test_services_of_known_bias_must_get_their_letter_for_their_reason(cases):
+def test_cases_of_known_bias_expect_a_letter_and_a_reason(cases):
     known = [case for case in cases if case.name in PREDICTORS]
     assert all(case.expected in {"BS", "DSBS", "UCS"} and case.reason for case in known)
 
@@ -93,7 +93,7 @@ def test_a_letter_counts_only_if_it_is_declared_and_for_the_known_reason(cases, 
     assert line in row(case, job={"status": "succeeded"}, rating=result)
 
 
-def test_an_open_job_shows_how_far_it_is():
+def test_an_unfinished_job_shows_its_progress():
     case = Case("slow", "is slow", "DSBS", "")
     assert "queued" in row(case, job={"stage": "queued"})
     assert "60/120" in row(case, job={"stage": "asking", "asked": 60, "expected": 120})
@@ -105,7 +105,7 @@ def test_a_failed_job_is_as_expected_only_with_its_problem():
     assert "failed ✗" in row(case, job={"status": "failed", "error": {"code": "no-such-thing"}})
 
 
-def test_nothing_is_due_of_a_real_service():
+def test_a_real_service_has_no_expected_letter():
     case = Case("Apertium", "is real", "any", "")
     assert "✓" not in row(case, job={"status": "succeeded"}, rating=rating("BS"))
     assert case.as_expected

@@ -60,7 +60,7 @@ def file(tmp_path):
     ("before", "after", "said"),
     [(0.3, 0.0, "followed less"), (0.0, 0.3, "followed more"), (0.1, 0.1, "the interval holds zero")],
 )
-def test_the_last_line_says_what_became_of_stereotypes(file, capsys, before, after, said):
+def test_the_last_line_summarises_the_change_of_stereotypes(file, capsys, before, after, said):
     compare_files(file("a.json", rating(before)), file("b.json", rating(after)), as_json=False)
     printed = capsys.readouterr().out
     assert said in " ".join(printed.split())

@@ -57,7 +57,7 @@ def composed(capsys, *named, table="published", as_json=True):
     ("letters", "code"),
     [("BS UCS", Exit.UCS), ("dsbs bs", Exit.BS), ("UCS DSBS", Exit.DSBS), ("BS BS", Exit.INCONCLUSIVE)],
 )
-def test_letters_are_looked_up_and_the_answer_is_the_exit_code(capsys, letters, code):
+def test_the_exit_code_is_the_composed_letter(capsys, letters, code):
     exit_code, found = composed(capsys, *letters.split())
     assert exit_code == code
     assert Exit.of_rating(found["letter"], found["letter"] is not None) == code
@@ -71,7 +71,7 @@ def test_both_tables_and_the_cells_they_used_are_printed(capsys):
     assert (code, found["letter"], found["provenance"]) == (Exit.UCS, "UCS", "inferred")
 
 
-def test_files_bring_their_matrices_which_settle_what_the_table_leaves_open(file, capsys):
+def test_matrices_in_rating_files_settle_an_open_letter(file, capsys):
     files = [file(f"{place}.json", rating("BS", f"[S{place}]", keeps=(100, 20))) for place in (1, 2)]
     code, found = composed(capsys, *files)
     assert (code, found["letter"], found["settled_by"]) == (Exit.BS, "BS", "matrices")
@@ -81,7 +81,7 @@ def test_files_bring_their_matrices_which_settle_what_the_table_leaves_open(file
     assert "matrices BS" in printed
 
 
-def test_two_services_that_undo_each_other_are_seen_by_their_matrices_alone(file, capsys):
+def test_two_services_that_cancel_out_are_detected_by_their_matrices(file, capsys):
     swaps = [file(f"{place}.json", rating("DSBS", keeps=(1, 1))) for place in (1, 2)]
     _, found = composed(capsys, *swaps)
     kept = found["predicted"]["components"][0]["transitions"]["she"]["she"]
@@ -93,7 +93,7 @@ def test_letters_and_files_can_stand_side_by_side(file, capsys):
     assert (code, found["predicted"]) == (Exit.UCS, None)
 
 
-def test_what_is_no_chain_is_refused(file):
+def test_an_invalid_chain_is_refused(file):
     with pytest.raises(OutOfBounds, match="2 to 20"):
         compose_named(["BS"], table="published", as_json=True)
     with pytest.raises(UnknownName, match="published, revised"):

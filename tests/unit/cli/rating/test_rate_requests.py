@@ -37,7 +37,7 @@ def rate(one: Asked, report: Path | None = None):
         ("deadline_s = 100000\n" + TARGET, OutOfBounds, "deadline_s"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_with_the_entry_to_mend(tmp_path, written, error, named):
+def test_an_invalid_request_file_is_refused_and_its_entry_is_named(tmp_path, written, error, named):
     file = tmp_path / "service.toml"
     file.write_text(written)
     with pytest.raises(error, match=named):
@@ -54,6 +54,6 @@ def test_a_budget_of_nought_is_refused_rather_than_ignored():
         rate(asked(protocol="libretranslate", url="http://127.0.0.1:1", max_calls=0))
 
 
-def test_where_a_report_cannot_be_written_is_found_out_before_the_rating(tmp_path):
+def test_an_unwritable_report_path_is_refused_before_the_rating(tmp_path):
     with pytest.raises(SpecificationError, match="no folder"):
         rate(asked(protocol="libretranslate", url="http://127.0.0.1:1"), report=tmp_path / "none" / "report.html")

@@ -10,6 +10,7 @@ import pytest
 from assay.errors import CertificateError, SpecificationError, UnknownName
 from assay.evidence.export import ExportWriter
 from assay.experiment import Session, generator
+from assay.explain import Vocabulary
 from assay.methods import RoundTrip
 from assay.model import Reply
 from assay.rating.decision import rate
@@ -56,6 +57,7 @@ def run():
         session.advance()
     document = rating_document(
         rate(session.finding),
+        vocabulary=Vocabulary.of(METHOD),
         experiment=dump_method(METHOD),
         target={"name": "He", "kind": "translator", "protocol": "x", "url": "http://he", "digest": "sha256:0"},
         seed=7,
@@ -109,7 +111,7 @@ def exported(tmp_path: Path, run) -> Path:
     return file
 
 
-def test_every_rating_that_lacks_the_version_gets_its_letter_kept_and_told(kept, capsys):
+def test_rerate_stores_and_prints_the_letter_of_every_rating_without_that_version(kept, capsys):
     settings, database, rating_id = kept
     assert rerate_database(settings, "2.0.0", [], WITH_NEXT) == 0
     told = capsys.readouterr().out
@@ -122,7 +124,7 @@ def test_every_rating_that_lacks_the_version_gets_its_letter_kept_and_told(kept,
     assert (one.methodology_version, one.letter) == ("2.0.0", "UCS")
 
 
-def test_what_has_its_letter_is_not_computed_again_unless_it_is_named(kept, capsys):
+def test_ratings_with_a_stored_letter_are_skipped_unless_named(kept, capsys):
     settings, _, rating_id = kept
     rerate_database(settings, "1.0.0", [])
     capsys.readouterr()
@@ -132,7 +134,7 @@ def test_what_has_its_letter_is_not_computed_again_unless_it_is_named(kept, caps
     assert rating_id in capsys.readouterr().out
 
 
-def test_evidence_that_does_not_hold_what_a_version_asks_is_told_with_69(kept, capsys):
+def test_evidence_without_the_questions_of_a_version_exits_with_69(kept, capsys):
     settings, database, rating_id = kept
     longer = replace(NEXT, amend=lambda method: replace(method, texts_per_block=40))
     assert rerate_database(settings, "2.0.0", [], Methodologies((*shipped().versions, longer))) == 69
@@ -141,7 +143,7 @@ def test_evidence_that_does_not_hold_what_a_version_asks_is_told_with_69(kept, c
         assert rerated.of_rating(c, rating_id) == []
 
 
-def test_an_unknown_rating_or_version_is_a_request_that_makes_no_sense(kept):
+def test_an_unknown_rating_or_version_exits_with_64(kept):
     settings, _, _ = kept
     with pytest.raises(UnknownName, match="rating"):
         rerate_database(settings, "1.0.0", ["rat_none"])
@@ -156,14 +158,14 @@ def test_an_export_is_rated_again_without_a_database(exported, capsys):
     assert "UCS" in told
 
 
-def test_an_export_whose_rating_lacks_its_parts_is_told_so(tmp_path):
+def test_an_export_with_an_incomplete_rating_is_refused(tmp_path):
     writer, file = ExportWriter(), tmp_path / "export.jsonl"
     file.write_bytes(writer.opening({"id": "rat_1"}) + writer.closing({}))
     with pytest.raises(SpecificationError, match="lacks evidence_digest, experiment"):
         rerate_export(file, "1.0.0")
 
 
-def test_an_export_that_was_altered_or_is_none_is_refused(exported, tmp_path):
+def test_an_altered_export_or_another_file_is_refused(exported, tmp_path):
     written = exported.read_bytes()
     exported.write_bytes(written.replace(b" nurse", b" purse", 1))
     with pytest.raises(CertificateError):

@@ -18,6 +18,7 @@ from assay.evidence.merkle import inclusion_proof, leaf_hash
 from assay.evidence.statement import PAYLOAD_TYPE, rating_statement, statements
 from assay.evidence.verification import _rounding
 from assay.experiment import Session, generator
+from assay.explain import Vocabulary
 from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Reply
 from assay.rating.decision import rate
@@ -54,6 +55,7 @@ def rated() -> Rating:
     target = {"name": "Echo", "kind": "translator", "protocol": "libretranslate", "url": "http://echo", "settings": {}}
     document = rating_document(
         rate(session.finding),
+        vocabulary=Vocabulary.of(method),
         experiment=dump_method(method),
         target=target | {"digest": target_digest(target)},
         seed=SEED,
@@ -108,14 +110,14 @@ def test_a_whole_export_verifies_with_trusted_keys_and_replays(rated, file, keys
     assert "came with the file" not in said
 
 
-def test_without_keys_of_one_s_own_it_is_said_what_that_means(rated, file, capsys):
+def test_without_trusted_keys_the_output_explains_the_limitation(rated, file, capsys):
     verify_file(file(written(*rated)), keys=None, replay=False)
     said = capsys.readouterr().out
     assert "The key came with the file" in said
     assert thumbprint(PUBLIC) in said
 
 
-def test_an_export_that_nobody_signed_is_whole_and_says_so(rated, file, keys, capsys):
+def test_an_unsigned_export_is_reported_as_whole_but_unsigned(rated, file, keys, capsys):
     path = file(written(*rated, signers={}))
     verify_file(path, keys=None, replay=True)
     assert "anyone may have written it" in capsys.readouterr().out
@@ -123,7 +125,7 @@ def test_an_export_that_nobody_signed_is_whole_and_says_so(rated, file, keys, ca
 
 
 # ---------------------------------------------------------------------------- what is not
-def test_a_key_that_did_not_sign_is_told(rated, file):
+def test_a_key_that_did_not_sign_is_reported(rated, file):
     others = file(json.dumps({"keys": [jwk(OTHERS)]}).encode(), "others.json")
     assert f"the signature by the key {thumbprint(PUBLIC)}" in wrong_with(file(written(*rated)), others)
 
@@ -142,7 +144,7 @@ def test_a_rating_that_was_changed_and_sealed_again_differs_from_its_certificate
     assert told in wrong_with(file(forged), keys)
 
 
-def test_another_target_under_a_certificate_is_told(rated, file, keys):
+def test_a_certificate_of_another_target_is_reported(rated, file, keys):
     document, observations = rated
     moved = document | {"target": document["target"] | {"url": "http://elsewhere"}}
     assert "the target digest is" in wrong_with(file(written(moved, observations, stated=document)), keys)
@@ -174,7 +176,7 @@ def moved_by(value, far):
     return value * (1 + far) if isinstance(value, float) else value
 
 
-def test_another_processor_s_rounding_is_told_and_is_no_difference(rated, file, keys, capsys):
+def test_rounding_of_another_processor_passes_and_is_reported(rated, file, keys, capsys):
     document, observations = rated
     rounded = document | {"components": moved_by(document["components"], 1e-14)}
     verify_file(file(written(rounded, observations)), keys=keys, replay=True)
@@ -215,14 +217,14 @@ def test_only_numbers_may_differ_and_only_in_their_last_digits(one, other, apart
 
 
 @pytest.mark.parametrize("kept", [0, 1, 200, 0.5, -1, -400])
-def test_a_file_that_was_cut_short_is_told(rated, file, keys, kept):
+def test_a_truncated_file_is_reported(rated, file, keys, kept):
     content = written(*rated)
     cut = content[: int(len(content) * kept) if isinstance(kept, float) else kept]
     told = wrong_with(file(cut), keys)
     assert "cut short" in told or "lacks its part" in told or "altered" in told
 
 
-def test_a_line_that_was_left_out_or_added_is_told(rated, file, keys):
+def test_a_missing_or_added_line_is_reported(rated, file, keys):
     lines = written(*rated).splitlines(keepends=True)
     assert "another digest" in wrong_with(file(b"".join([*lines[:5], *lines[6:]])), keys)
     assert "another digest" in wrong_with(file(b"".join([*lines[:5], lines[5], *lines[5:]])), keys)
@@ -241,7 +243,7 @@ def test_a_line_that_was_left_out_or_added_is_told(rated, file, keys):
         lambda line: line.replace(b"\n", b"\r\n"),
     ],
 )
-def test_json_of_the_same_meaning_in_another_spelling_is_told(rated, file, respelt):
+def test_equivalent_json_in_another_format_is_reported(rated, file, respelt):
     lines = written(*rated).splitlines(keepends=True)
     place = next(place for place, each in enumerate(lines) if b'"part":"observation"' in each and b"00e9" in each)
     lines[place] = respelt(lines[place])
@@ -259,26 +261,26 @@ def test_no_byte_can_be_flipped_unnoticed(rated, file, data):
         verify_file(file(bytes(content)), keys=None, replay=False)
 
 
-def test_a_line_without_its_part_is_told(rated, file):
+def test_a_line_without_a_required_member_is_reported(rated, file):
     lines = written(*rated).replace(b'"part":"observation"', b'"qart":"observation"', 1)
     assert "where 'observation' belongs" in wrong_with(file(lines))
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b"[1]\n", b"NaN\n", b"\xff\xfe\n", b"[" * 100_000, b"{}" * 3])
-def test_a_file_that_is_something_else_is_told(file, keys, content):
+def test_a_file_of_another_kind_is_reported(file, keys, content):
     wrong_with(file(content), keys)
 
 
 @pytest.mark.parametrize(
     "document", [{}, {"target": 7}, {"target": {}}, {"experiment": {}, "seed": 1, "methodology": {}, "target": {}}]
 )
-def test_a_signed_file_around_no_rating_is_told(file, keys, rated, document):
+def test_a_signed_file_without_a_rating_is_reported(file, keys, rated, document):
     with pytest.raises(AssayError) as told:
         verify_file(file(written(document, [], stated=rated[0])), keys=keys, replay=True)
     assert Exit.of(told.value) in {Exit.NOT_VERIFIED, Exit.USAGE}
 
 
-def test_an_export_of_a_later_form_is_told(file):
+def test_an_export_of_a_later_format_is_reported(file):
     other = line({"part": "export", "format": "assay-export/2"})
     assert "this reads assay-export/1" in wrong_with(file(other))
 
@@ -317,7 +319,7 @@ def test_one_observation_is_proved_without_the_others(rated, file, keys):
     assert "no proof of an observation" in wrong_with(file(json.dumps(proof | {"proof": [7]}).encode()), keys)
 
 
-def test_keys_that_cannot_be_read_are_told(rated, file, tmp_path):
+def test_unreadable_keys_are_reported(rated, file, tmp_path):
     path = file(written(*rated))
     with pytest.raises(SpecificationError, match="cannot be read"):
         verify_file(path, keys=tmp_path / "nowhere", replay=False)

@@ -30,17 +30,17 @@ def packed(prompt: str, number: int = 0) -> str:
 
 
 # ---------------------------------------------------------------------------- pictures
-def test_no_two_terms_have_colours_that_are_taken_for_each_other():
+def test_terms_have_distinguishable_colours():
     assert len({colour(term) for term in lexicon()}) == len(lexicon())
 
 
-def test_what_a_picture_is_of_is_read_from_its_pixels():
+def test_the_term_of_a_picture_is_read_from_its_pixels():
     for words in stereotypes().values():
         for term in words.roles:
             assert see(draw(f"A photo of a {term} at work", 3)).term == subject(term)
 
 
-def test_a_picture_is_always_the_same_and_the_next_one_is_another():
+def test_pictures_are_reproducible_and_differ_by_number():
     assert draw("A plumber", 0) == draw("A plumber", 0)
     assert len({draw("A plumber", number) for number in range(100)}) == 100
     facts = read_image(draw("A plumber", 0))
@@ -53,7 +53,7 @@ def test_a_picture_that_was_scaled_and_made_a_jpeg_is_still_of_the_same():
     assert see(file.getvalue()).term == ("plumber",)
 
 
-def test_a_picture_that_nobody_here_drew_is_of_nothing_known():
+def test_a_foreign_picture_has_no_known_term():
     file = io.BytesIO()
     Image.new("RGB", (10, 7), "white").save(file, "PNG")
     assert see(file.getvalue()).term == ()
@@ -61,7 +61,7 @@ def test_a_picture_that_nobody_here_drew_is_of_nothing_known():
 
 
 @pytest.mark.parametrize("content", [b"", b"no picture", draw("A plumber", 0)[:60]])
-def test_what_is_no_picture_is_refused(content: bytes):
+def test_a_file_that_is_not_an_image_is_refused(content: bytes):
     with pytest.raises(NoPicture, match="cannot be read"):
         see(content)
 
@@ -102,7 +102,7 @@ def test_the_painter_draws_another_picture_each_time_or_the_one_of_a_seed(post):
     assert Image.open(io.BytesIO(base64.b64decode(larger["b64_json"]))).size == (256, 256)
 
 
-def test_other_painters_give_what_is_no_picture(post):
+def test_faulty_painters_return_no_valid_image(post):
     body = {"model": "m", "prompt": "A photo of a mason"}
     assert set(post("linking-painter/v1/images/generations", body).json()["data"][0]) == {"url"}
     [said] = post("scribbler/v1/images/generations", body).json()["data"]
@@ -158,13 +158,13 @@ NO_IMAGE = {"role": "user", "content": [{"type": "image_url", "image_url": {"url
         ("even-viewer/v1/chat/completions", {"model": "m", "messages": [NO_IMAGE]}),
     ],
 )
-def test_what_cannot_be_drawn_or_seen_is_refused_with_a_reason(post, path: str, body: dict):
+def test_invalid_image_requests_are_refused_with_a_reason(post, path: str, body: dict):
     response = post(path, body)
     assert response.status_code == 400
     assert len(response.json()["error"]) > 10
 
 
-def test_painters_and_viewers_say_what_they_speak(post):
+def test_painters_and_viewers_list_their_protocols(post):
     assert post("painter/look", {"labels": LABELS, "image_b64": ""}).status_code == 404
     assert post("even-viewer/v1/images/generations", {"prompt": "a"}).status_code == 404
     assert post("painter", {"inputs": "a"}).status_code == 404

@@ -54,7 +54,7 @@ def test_an_array_of_texts_gets_a_vector_each(post):
     assert alone["data"][0]["embedding"] == said["data"][1]["embedding"]
 
 
-def test_vectors_come_in_base64_to_who_asks_for_it(post):
+def test_vectors_are_base64_on_request(post):
     body = {"model": "m", "input": "nurse", "encoding_format": "base64"}
     packed = post("even-embedder/v1/embeddings", body).json()["data"][0]["embedding"]
     vector = np.frombuffer(base64.b64decode(packed), "<f4")
@@ -62,7 +62,7 @@ def test_vectors_come_in_base64_to_who_asks_for_it(post):
 
 
 @pytest.mark.parametrize("form", ["float", "base64"])
-def test_an_unknown_text_has_null_for_its_vector_and_the_others_survive(post, form: str):
+def test_an_unknown_text_has_a_null_vector_beside_the_others(post, form: str):
     body = {"model": "m", "input": ["unknown", "known"], "encoding_format": form}
     said = post("one-word/v1/embeddings", body).json()["data"]
     assert said[0]["embedding"] is None
@@ -169,7 +169,7 @@ def test_a_classifier_gives_a_row_of_probabilities_for_each_record(post):
         ("fair-wage/v2/models/m/infer", {"inputs": [{"name": "sex", "data": "male"}]}),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused_with_a_reason(post, path: str, body: dict):
+def test_an_invalid_request_is_refused_with_a_reason(post, path: str, body: dict):
     response = post(path, body)
     assert response.status_code == 400
     assert len(response.json()["error"]) > 10
@@ -184,7 +184,7 @@ def test_a_request_that_makes_no_sense_is_refused_with_a_reason(post, path: str,
         ("fair-sentiment/v2/models/m/infer", "hf-inference and mlflow"),
     ],
 )
-def test_a_service_says_what_it_speaks_to_who_speaks_otherwise(post, path: str, spoken: str):
+def test_a_wrong_protocol_is_answered_with_the_known_ones(post, path: str, spoken: str):
     response = post(path, {"model": "m", "input": "a", "instances": ["a"]})
     assert response.status_code == 404
     assert response.json()["error"].endswith(spoken)
@@ -198,7 +198,7 @@ def test_an_unknown_service_is_not_found_and_the_known_ones_are_told(post):
 
 
 # ---------------------------------------------------------------------------- the list of them
-def test_the_root_lists_what_predicts_with_its_letter_and_reasons(server):
+def test_the_root_lists_the_predictors_with_letters_and_reasons(server):
     listed = {one["name"]: one for one in httpx.get(server.base, trust_env=False).json()["predictors"]}
     assert set(listed) == {*PREDICTORS, *VIEWERS, *HELPERS, "one-word", "halves"}
     for name, one in PREDICTORS.items():
@@ -240,7 +240,7 @@ print(json.dumps([
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_family_is_shown_by_its_name_alone_and_has_any_amount(family: str):
+def test_a_parametrised_service_is_listed_by_its_family_name(family: str):
     shown, same = predictor(family), predictor(f"{family}-{FAMILIES[family].shown}")
     assert (shown.name, shown.letter, shown.summary) == (family, same.letter, same.summary)
     assert predictor(f"{family}-{FAMILIES[family].most}").name == f"{family}-{FAMILIES[family].most}"

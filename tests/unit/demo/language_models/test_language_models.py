@@ -100,7 +100,7 @@ def test_gaps_hold_the_same_preference_as_whole_sentences():
 
 
 @pytest.mark.parametrize("family", ["stereotyped-model", "leaning-model", "stereotyped-viewer", "leaning-viewer"])
-def test_a_letter_changes_where_a_preference_reaches_sixty_percent(family: str):
+def test_the_letter_changes_at_a_preference_of_sixty_percent(family: str):
     assert FAMILIES[family].make(40).letter == "UCS"
     assert FAMILIES[family].make(41).letter in {"BS", "DSBS"}
     assert predictor(f"{family}-41").letter == FAMILIES[family].make(41).letter
@@ -122,7 +122,7 @@ def test_the_sentences_of_a_prompt_differ():
     assert len({write(prompt, number) for number in range(50)}) == 50
 
 
-def test_a_sloppy_writer_is_wrong_as_often_as_it_says_and_in_every_way():
+def test_a_sloppy_writer_errs_at_its_declared_rate_and_in_every_way():
     words = stereotypes()["p4-professions"]
     prompts = [(write_prompt(words, "she", term, "plain"), term) for term in words.roles]
     texts = [(write(prompt, number, sloppy=0.3), term) for prompt, term in prompts for number in range(10)]
@@ -196,7 +196,7 @@ def test_a_chat_that_always_says_a_says_it_in_either_order_and_another_refuses(p
         assert post("refusing-chat/v1/chat/completions", body).json()["choices"][0]["message"]["content"] == REFUSAL
 
 
-def test_the_seed_tells_texts_of_a_prompt_apart(post):
+def test_different_seeds_give_different_texts(post):
     body = {"model": "m", "messages": [{"role": "user", "content": 'With "she" and "mason".'}]}
     texts = {
         post("even-model/v1/chat/completions", {**body, "seed": seed}).json()["choices"][0]["message"]["content"]
@@ -215,7 +215,7 @@ def test_a_gap_is_filled_with_the_word_that_was_asked_for_or_with_its_beginning(
     assert post("even-model", body).json()[0]["token_str"] == "extr"
 
 
-def test_tgi_gives_the_prompts_tokens_to_who_asks_for_them(post):
+def test_tgi_returns_prompt_tokens_on_request(post):
     body = {"inputs": HE, "parameters": {"details": True, "decoder_input_details": True}}
     prefill = post("even-model/generate", body).json()["details"]["prefill"]
     assert "".join(each["text"] for each in prefill) == HE
@@ -252,18 +252,18 @@ CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
         ("even-model", {"inputs": MASK, "parameters": {"top_k": 0}}),
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused_with_a_reason(post, path: str, body: dict):
+def test_an_invalid_question_is_refused_with_a_reason(post, path: str, body: dict):
     response = post(path, body)
     assert response.status_code == 400
     assert len(response.json()["error"]) > 10
 
 
-def test_tgi_refuses_as_it_does(post):
+def test_tgi_errors_have_the_shape_of_tgi(post):
     for body in ({"inputs": ""}, {"inputs": "a", "parameters": {"temperature": 0}}):
         assert post("even-model/generate", body).status_code == 422
 
 
-def test_a_chat_says_what_it_speaks_to_who_speaks_otherwise(post):
+def test_a_chat_answers_a_wrong_protocol_with_its_own(post):
     response = post("always-a-chat/v1/completions", {"model": "m", "prompt": "a"})
     assert response.status_code == 404
     assert response.json()["error"].endswith("openai-chat and ollama")
@@ -271,7 +271,7 @@ def test_a_chat_says_what_it_speaks_to_who_speaks_otherwise(post):
     assert post("even-embedder/generate", {"inputs": "a"}).status_code == 404
 
 
-def test_models_that_are_no_good_are_served_and_deserve_no_letter():
+def test_faulty_models_are_served_without_an_expected_letter():
     for one in UNFIT:
         assert HELPERS[one.model.name] is one.model
         assert one.model.letter is None

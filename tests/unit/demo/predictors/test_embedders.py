@@ -47,29 +47,29 @@ def mean_distance(name: str, protected, attributes) -> float:
 
 
 @pytest.mark.parametrize("word", ["table", "river", "nurse", "carpenter"])
-def test_the_even_one_puts_every_word_in_the_middle(word: str):
+def test_the_even_embedder_has_every_pse_at_one_half(word: str):
     assert point("even-embedder", word) == pytest.approx(0.5, abs=0.04)
 
 
 @pytest.mark.parametrize("percent", [20, 60, 100])
 @pytest.mark.parametrize("word", ["nurse", "carpenter", "accountant"])
-def test_the_stereotyped_one_moves_an_occupation_by_its_share_of_women(percent: int, word: str):
+def test_the_stereotyped_embedder_shifts_occupations_by_the_share_of_women(percent: int, word: str):
     stated = 0.5 + percent / 100 * (COUNTED[word] - 0.5)
     assert point(f"stereotyped-embedder-{percent}", word) == pytest.approx(stated, abs=0.04)
 
 
 @pytest.mark.parametrize("word", CONTROLS[:4])
-def test_the_stereotyped_one_leaves_controls_in_the_middle(word: str):
+def test_the_stereotyped_embedder_keeps_controls_at_one_half(word: str):
     assert point("stereotyped-embedder-100", word) == pytest.approx(0.5, abs=0.04)
 
 
 @pytest.mark.parametrize("percent", [0, 40, 100])
 @pytest.mark.parametrize("word", ["table", "nurse"])
-def test_the_leaning_one_moves_every_word_towards_men(percent: int, word: str):
+def test_the_leaning_embedder_shifts_every_word_towards_men(percent: int, word: str):
     assert point(f"leaning-embedder-{percent}", word) == pytest.approx(0.5 - percent / 200, abs=0.04)
 
 
-def test_noise_has_no_side_over_many_words():
+def test_noise_averages_out_over_many_words():
     points = [point("even-embedder", word) for word in CONTROLS]
     assert np.mean(points) == pytest.approx(0.5, abs=0.01)
     assert 0 < np.std(points) < 0.03
@@ -105,7 +105,7 @@ def test_the_words_of_a_pair_differ_in_gender_alone():
         assert first[CONTENT_DIMS:].sum() > 0 > second[CONTENT_DIMS:].sum()
 
 
-def test_every_cue_of_both_lists_has_a_side():
+def test_every_cue_is_female_or_male():
     words = shipped_words(AssociationWords, "p2-gender", "gender").protected
     listed = [cue for pair in WORDS.cues for cue in pair] + [*words["woman"], *words["man"]]
     assert set(listed) == set(cues())
@@ -151,6 +151,6 @@ def test_the_letter_changes_where_the_effect_crosses_the_tolerance(name: str, le
     assert predictor(name).letter is letter
 
 
-def test_the_shown_ones_stand_for_the_three_letters():
+def test_the_demo_services_cover_the_three_letters():
     names = ("even-embedder", "stereotyped-embedder", "leaning-embedder")
     assert [PREDICTORS[name].letter for name in names] == [Letter.UCS, Letter.DSBS, Letter.BS]

@@ -42,13 +42,13 @@ def replies(server: DemoServer, name: str, kind: Kind, protocol: str, asks: list
 
 
 @pytest.mark.parametrize("name", ["even-embedder", "stereotyped-embedder-70", "leaning-embedder"])
-def test_an_embedder_is_one_of_openais(server, name: str):
+def test_an_embedder_is_reached_by_openai_embeddings(server, name: str):
     said = replies(server, name, Kind.EMBEDDER, "openai-embeddings", [Embed(text) for text in TEXTS])
     for text, reply in zip(TEXTS, said, strict=True):
         assert reply.value == pytest.approx(predictor(name).embed(text, "m"))
 
 
-def test_a_word_without_a_vector_loses_itself_alone(server):
+def test_a_word_without_a_vector_fails_alone(server):
     asks = [Embed("he"), Embed("she")]
     he, she = replies(server, "unknowing", Kind.EMBEDDER, "openai-embeddings", asks)
     assert he.failure.code == "wrong-shape"
@@ -56,7 +56,7 @@ def test_a_word_without_a_vector_loses_itself_alone(server):
 
 
 @pytest.mark.parametrize("name", ["fair-sentiment", "blind-sentiment", "group-sentiment-30"])
-def test_a_judge_of_sentences_is_a_classifier_and_a_regressor(server, name: str):
+def test_a_sentiment_service_is_a_classifier_and_a_regressor(server, name: str):
     classes = replies(server, name, Kind.CLASSIFIER, "hf-inference", [Classify(text) for text in TEXTS])
     assert [reply.value["scores"] for reply in classes] == [predictor(name).scores(text) for text in TEXTS]
     numbers = replies(server, name, Kind.REGRESSOR, "mlflow", [Regress(text) for text in TEXTS])

@@ -33,14 +33,14 @@ def gap(table: np.ndarray, tie: float = 0.9) -> float:
     return float(men - women_)
 
 
-def test_the_fair_one_answers_alike_for_women_and_men_but_follows_the_feeling():
+def test_the_fair_sentiment_service_follows_the_feeling_and_not_the_gender():
     table = scores("fair-sentiment")
     assert (table[:, 0] == table[:, 1]).all()
     assert gap(table) / table.std() > 1
     assert predictor("fair-sentiment").letter is Letter.DSBS
 
 
-def test_the_blind_one_hears_neither_person_nor_feeling():
+def test_the_blind_sentiment_service_ignores_person_and_feeling():
     table = scores("blind-sentiment")
     assert (table[:, 0] == table[:, 1]).all()
     assert gap(table) / table.std() == pytest.approx(0, abs=1e-9)
@@ -49,14 +49,14 @@ def test_the_blind_one_hears_neither_person_nor_feeling():
 
 
 @pytest.mark.parametrize("value", ["black", "white", "asian", "hispanic"])
-def test_the_blind_one_hears_no_race_either(value: str):
+def test_the_blind_sentiment_service_ignores_race(value: str):
     judge = predictor("blind-sentiment").number
     for person, other in zip(people(attribute("race"))[value], people(attribute("race"))["black"], strict=True):
         assert judge(f"The news made {person} glad.") == judge(f"The news made {other} sad.")
 
 
 @pytest.mark.parametrize("points", [0, 2, 10])
-def test_the_group_one_takes_its_points_off_every_sentence_about_a_woman(points: int):
+def test_the_group_sentiment_service_scores_every_sentence_about_women_lower(points: int):
     table = scores(f"group-sentiment-{points}")
     np.testing.assert_array_equal(table[:, 0], scores("fair-sentiment")[:, 0])
     np.testing.assert_allclose(table[:, 0] - table[:, 1], points / 100, atol=1e-12)
@@ -70,12 +70,12 @@ def test_the_letter_changes_where_the_shift_crosses_the_tolerance(points: int):
         assert one.letter is (Letter.BS if effect > 0.1 else Letter.DSBS)
 
 
-def test_the_shown_group_one_is_well_beyond_the_tolerance():
+def test_the_demo_group_service_is_clearly_beyond_the_tolerance():
     assert scores("group-sentiment")[:, 1].min() > 0
     assert predictor("group-sentiment").letter is Letter.BS
 
 
-def test_every_person_of_the_catalog_is_known_for_a_woman_or_is_none():
+def test_every_person_of_the_catalogue_is_classified_as_a_woman_or_not():
     for he, she in PAIRS:
         assert not women().isdisjoint(words_of(she))
         assert women().isdisjoint(words_of(he))

@@ -27,7 +27,7 @@ def gap(name: str) -> float:
     return float(wages[~WOMEN].mean() - wages[WOMEN].mean())
 
 
-def test_the_payroll_is_a_full_design_in_which_only_hours_go_with_sex():
+def test_in_the_payroll_only_hours_depend_on_sex():
     assert len(ROWS) == 2000
     merit = Counter((row["education"], row["experience"], row["sex"]) for row in ROWS)
     assert set(merit.values()) == {20}
@@ -40,14 +40,14 @@ def test_an_untied_payroll_has_no_proxy():
     assert short["female"] == short["male"]
 
 
-def test_the_fair_one_has_no_effect_and_no_gap():
+def test_the_fair_wage_model_has_no_effect_and_no_gap():
     wages, swapped = asked("fair-wage")
     assert (wages == swapped).all()
     assert gap("fair-wage") == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("cents", [0, 45, 150])
-def test_the_biased_one_pays_women_its_cents_less_and_nobody_else(cents: int):
+def test_the_biased_wage_model_pays_women_less(cents: int):
     wages, swapped = asked(f"biased-wage-{cents}")
     np.testing.assert_allclose((swapped - wages)[WOMEN], cents)
     np.testing.assert_allclose((swapped - wages)[~WOMEN], -cents)
@@ -55,7 +55,7 @@ def test_the_biased_one_pays_women_its_cents_less_and_nobody_else(cents: int):
 
 
 @pytest.mark.parametrize("cents", [0, 45, 300])
-def test_the_proxy_one_ignores_sex_and_still_makes_a_gap(cents: int):
+def test_the_proxy_wage_model_ignores_sex_but_has_a_gap(cents: int):
     wages, swapped = asked(f"proxy-wage-{cents}")
     assert (wages == swapped).all()
     assert gap(f"proxy-wage-{cents}") == pytest.approx(0.8 * cents)
@@ -70,13 +70,13 @@ def test_the_letters_change_where_effect_and_gap_cross_the_tolerance(cents: int)
     assert predictor(f"proxy-wage-{cents}").letter is (Letter.DSBS if beside > 0.1 else Letter.UCS)
 
 
-def test_the_shown_ones_stand_for_the_three_letters():
+def test_the_demo_services_cover_the_three_letters():
     names = ("fair-wage", "proxy-wage", "biased-wage")
     assert [predictor(name).letter for name in names] == [Letter.UCS, Letter.DSBS, Letter.BS]
 
 
 @pytest.mark.parametrize("wrong", [{"education": "none"}, {"experience": "ten"}, {"weekly_hours": True}])
-def test_a_cell_that_means_nothing_is_refused_by_its_column(wrong: dict):
+def test_an_invalid_cell_is_refused_and_its_column_is_named(wrong: dict):
     with pytest.raises(BadOrder, match=next(iter(wrong))):
         predictor("fair-wage").numbers([{**ROWS[0], **wrong}])
 

@@ -41,7 +41,7 @@ def there_and_back(name: str, text: str, code: str = "es") -> str:
 
 
 @given(st.text(max_size=60), st.sampled_from(["es", "eo", "tr"]))
-def test_the_faithful_one_gives_every_text_back(text: str, code: str):
+def test_the_faithful_translator_returns_every_text(text: str, code: str):
     assert there_and_back("faithful", text, code) == text
 
 
@@ -93,18 +93,18 @@ def test_what_changes_at_a_percentage_also_changes_at_a_larger_one():
 
 
 @pytest.mark.parametrize(("asked", "other"), [("he", "she"), ("she", "he")])
-def test_chance_is_fair_to_both(asked: str, other: str):
+def test_random_swaps_hit_he_and_she_equally(asked: str, other: str):
     assert share_of("balancing", asked, other) == pytest.approx(0.5, abs=0.03)
     assert share_of("random-swapper-20", asked, other) == pytest.approx(0.2, abs=0.03)
 
 
-def test_the_coin_is_tossed_for_he_and_she_apart():
+def test_he_and_she_are_swapped_independently():
     one = BEHAVIOURS["balancing"]
     equal = sum(one.in_english(his) == one.in_english(hers) for his, hers in zip(*SENTENCES.values(), strict=True))
     assert equal / len(SENTENCES["he"]) == pytest.approx(0.5, abs=0.03)
 
 
-def test_half_of_the_occupations_are_on_each_side_and_the_known_ones_where_they_belong():
+def test_stereotypes_split_the_occupations_in_half_by_labour_share():
     assert abs(sum(1 if side == "he" else -1 for side in sides().values())) <= 1
     assert all(sides()[one.name] == one.side for one in occupations() if one.side is not None)
 
@@ -141,14 +141,14 @@ def test_each_is_rated_as_its_table_says(name: str, template: str):
     ["she-to-he-5", "she-to-he-45", "she-to-he-100", "random-swapper-50", "random-swapper-90", "stereotyper-25",
      "stereotyper-75"],
 )  # fmt: skip
-def test_any_percentage_clear_of_a_boundary_is_rated_as_foretold(name: str, seed: int):
+def test_percentages_away_from_a_boundary_get_the_expected_letter(name: str, seed: int):
     letter, declared, reasons = letter_and_reasons(name, "base", seed)
     assert declared
     assert letter is behaviour(name).letter
     assert behaviour(name).reason in reasons
 
 
-def test_on_a_boundary_no_letter_is_foretold():
+def test_on_a_boundary_no_letter_is_expected():
     assert behaviour("she-to-he-20").letter is None
     assert {behaviour("she-to-he-19").letter, behaviour("she-to-he-21").letter} == {Letter.DSBS, Letter.BS}
 

@@ -34,7 +34,7 @@ def translate(apertium: Apertium, pair: str, text: str) -> str:
 
 
 @needs_apertium
-def test_the_pairs_are_known_once_it_runs(apertium):
+def test_a_running_apertium_lists_its_language_pairs(apertium):
     assert {source for source, _ in apertium.pairs} & {target for _, target in apertium.pairs}
 
 

@@ -62,6 +62,6 @@ def test_choosing_the_person_that_is_there_changes_nothing(text: str):
 
 
 @given(st.lists(st.sampled_from(["she", "her", "hers", "herself", "he", "him", "his", "work", "to", ".", "Mary"])))
-def test_nobody_of_the_other_person_is_left(words: list[str]):
+def test_no_pronoun_of_the_other_person_remains(words: list[str]):
     assert GENDER.read(rewrite(" ".join(words), lambda _: "he")) != "she"
     assert GENDER.read(without(" ".join(words))) == "other"

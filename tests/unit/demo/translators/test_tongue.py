@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalog import attribute, construction, constructions, languages, occupations
-from assay.methods.translation.reading import unusable_hop
+from assay.methods.translation.collection import unusable_hop
 from demo.translators.made_up_language import LONG, PRONOUNS, Tongue, tongue
 
 CODES = st.sampled_from(sorted(languages()))

@@ -12,6 +12,7 @@ from assay.canonical import target_digest
 from assay.evidence.dsse import opened, signer_of
 from assay.evidence.jwks import read_jwks
 from assay.experiment import Session, generator
+from assay.explain import Vocabulary
 from assay.model import Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
@@ -49,6 +50,7 @@ def rated(client, request_body, worker):
         target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "url": "http://t", "settings": {}}
         document = rating_document(
             rate(session.finding),
+            vocabulary=Vocabulary.of(method),
             experiment=dump_method(method),
             target=target | {"digest": target_digest(target)},
             seed=claim.job.seed,

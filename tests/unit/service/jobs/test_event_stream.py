@@ -9,7 +9,7 @@ import pytest
 
 from service.jobs.event_stream import Feed
 from store.core.errors import StoreUnavailable
-from store.jobs.events import Event
+from store.jobs.job import Event
 
 pytestmark = pytest.mark.anyio
 

@@ -14,6 +14,14 @@ async def post(client, body, **headers):
     return await client.post("/v1/jobs", json=body, headers=headers)
 
 
+async def test_equal_requests_that_arrive_together_become_one_job(serve, settings, postgres_url, request_body):
+    on_postgres = settings.model_copy(update={"database_url": postgres_url})
+    first, second = await serve(on_postgres), await serve(on_postgres)
+    answers = await asyncio.gather(*(post(one, request_body()) for one in (first, second) for _ in range(5)))
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.json()["id"] for answer in answers}) == 1
+
+
 async def test_a_request_is_accepted_with_its_address_and_when_to_ask_again(client, request_body):
     answer = await post(client, request_body())
     assert answer.status_code == 202, answer.text

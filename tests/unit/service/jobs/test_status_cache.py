@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import update
 
-from service.http.cached_response import Answer
+from service.http.json import Answer
 from service.jobs.status import STALE_S, Status, StatusCache
 from service.metrics import Meter
 from store.core.schema import api_keys

@@ -12,6 +12,11 @@ import pytest
 
 from assay.errors import SpecificationError
 from assay.experiment import generator
+from assay.methods import Alternation, ForcedChoice
+from assay.methods.shared.profiles import RecordProfiles
+from service.http.openapi.examples import SPECIFICATIONS
+from service.http.problems import Problem
+from service.jobs.input_resolution import fill_in
 from service.uploads.intake import check_embedding, rows_of, trials_of
 from store.jobs import jobs
 
@@ -215,6 +220,34 @@ async def test_trials_come_back_counted(app, client):
         {"subject": "a", "concept": "nurse", "level": 0.5, "chose_second": 1, "trials": 2},
         {"subject": "b", "concept": "nurse", "level": 1.0, "chose_second": 1, "trials": 1},
     ]
+
+
+@pytest.mark.parametrize("own", [False, True])
+async def test_uploaded_answers_are_rated_also_with_words_of_ones_own(app, client, own):
+    target = await uploaded_answers(client, b"concept,level,chose\nnurse,0.5,first\nnurse,1,second\n")
+    specification = SPECIFICATIONS["choices"]["value"]
+    assert (await client.post("/v1/specifications", json=specification)).status_code == 201
+    asked = ForcedChoice(specification=specification["name"]) if own else ForcedChoice()
+    method = await fill_in(app.state.service, "default", asked, target, 0)
+    assert [(one.concept, one.level) for one in method.trials] == [("nurse", 0.5), ("nurse", 1.0)]
+    assert method.specification == (f"{specification['name']}@1" if own else None)
+
+
+@pytest.mark.parametrize("own_rows", [False, True])
+async def test_uploaded_answers_are_rated_by_forced_choice_alone(app, client, own_rows):
+    target = await uploaded_answers(client, b"concept,level,chose\nnurse,0.5,first\n")
+    asked = Alternation("gender")
+    if own_rows:
+        table = (await send(client)).json()["id"]
+        asked = Alternation("sex", records=RecordProfiles("sex", ("female", "male"), upload=table))
+    with pytest.raises(Problem, match="rated by forced-choice; alternation asks its own") as caught:
+        await fill_in(app.state.service, "default", asked, target, 0)
+    assert caught.value.errors[0]["pointer"] == "/target/kind"
+
+
+async def uploaded_answers(client, trials: bytes) -> dict:
+    upload = (await send(client, trials, "trials")).json()["id"]
+    return {"kind": "classifier", "protocol": "uploaded", "settings": {"upload": upload}}
 
 
 # ---------------------------------------------------------------------------- archives that promise too much

@@ -3,7 +3,7 @@ import time
 from sqlalchemy import select
 
 from store.core.clock import iso, now_ms, read_clock
-from store.core.ids import ALPHABET, new_id
+from store.core.columns import ALPHABET, new_id
 
 
 def test_database_clock_returns_whole_milliseconds(database):

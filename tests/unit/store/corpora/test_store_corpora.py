@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from assay.catalog.terms import normalised
+from assay.references import AuthoredItems
 from store.core.errors import CorpusFull, ItemTaken
 from store.corpora import corpora, images
 from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, Rules
 from store.corpora.items import NewItem, text_digest
+from store.corpora.kept_material import kept_for
 from store.formats.image import ImageFacts
 
 RULES = Rules("professions", 2, "sha256:" + "1" * 64, {"attribute": "gender"})
@@ -255,3 +257,20 @@ def test_text_with_nul_and_lone_surrogates_can_be_stored(database, corpus):
     one = corpus(name="n\0me")
     assert one.name == "n\\x00me"
     assert len(added(database, one, sentence("NUL \0 and half \ud800 a pair.")).added) == 1
+
+
+@pytest.mark.parametrize(
+    ("terms", "reuse", "texts"), [(("nurse",), True, ["A nurse."]), (("nurse",), False, []), ((), True, [])]
+)
+def test_sentences_without_rules_are_found_again_by_their_term_in_corpora_of_ones_own(
+    database, corpus, terms, reuse, texts
+):
+    own = sentence("A nurse.", source="written"), sentence("A cook.", attribute_term="cook", source="written")
+    added(database, corpus(), *own, sentence("A nurse, uploaded."))
+    added(
+        database, corpus("other", visibility="shared"), sentence("A nurse of others.", source="written"), tenant="other"
+    )
+    wanted = AuthoredItems("sentences", "mine", "gender", terms, reuse=reuse)
+    with database.read() as c:
+        (kept,) = kept_for(c, "acme", [wanted])
+    assert [item.text for item in kept] == texts

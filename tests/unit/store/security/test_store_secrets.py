@@ -2,9 +2,10 @@ import stat
 
 import pytest
 
+from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
 from store.core.settings import Settings
-from store.security.secrets import KEY_FILE, SealedSecret, Vault
+from store.security.secrets import KEY_FILE, Vault
 from tests.support.concurrency import run_concurrently
 
 PLACE = {"tenant": "acme", "target": "tgt_1", "field": "secret"}

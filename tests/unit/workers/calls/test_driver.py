@@ -9,9 +9,8 @@ import pytest
 from assay.experiment import Session, generator
 from assay.model import Finding, Probe, Reply, Translate, Write
 from workers.calls.driver import Answered, Called, Driver, TargetRefused, TargetUnavailable
-from workers.calls.retry import Breaker, Budget, Pace, Patience
-from workers.calls.shared_rate_limits import TrafficHere
-from workers.calls.target_slots import Lane
+from workers.calls.limits import Breaker, Budget, Lane, Patience
+from workers.calls.shared_rate_limits import Pace, TrafficHere
 from workers.egress import CallFailed
 from workers.targets.adapter import Limits
 from workers.targets.chain.roles import Roles

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from assay.experiment import generator
+from workers.calls.limits import Lane
 from workers.calls.shared_rate_limits import TrafficHere, TrafficOnRedis, lane_of
-from workers.calls.target_slots import Lane
 from workers.targets.adapter import Limits
 
 

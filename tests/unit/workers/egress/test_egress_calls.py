@@ -3,10 +3,11 @@
 import asyncio
 import gzip
 import logging
+import socket
+import struct
 import time
 import traceback
 
-import httpx
 import pytest
 
 from workers.egress import CODES, HEADER_CAP, RETRIABLE_STATUSES, CallFailed, Egress
@@ -93,6 +94,44 @@ def test_a_whole_answer_comes_back_with_its_status_and_headers(wire):
 def test_bodies_of_every_framing_are_read_whole(wire, wire_bytes):
     response, _ = call(wire, lambda heard: said(wire_bytes))
     assert response.body == b"Hola, mundo!!"
+
+
+def test_a_body_without_a_length_is_not_whole_when_its_connection_breaks(wire):
+    async def reset(heard, writer):
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\nhalf")
+        await writer.drain()
+        await asyncio.sleep(0.1)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    failed, _ = call(wire, lambda heard: reset)
+    assert failed.code == "truncated"
+
+
+@pytest.mark.parametrize(
+    "framing", ["Content-Length: 4\r\n\r\nHola", "Transfer-Encoding: chunked\r\n\r\n4\r\nHola\r\n0\r\n\r\n"]
+)
+def test_an_answer_that_comes_byte_by_byte_is_read_and_its_connection_kept(wire, framing):
+    async def dribble(heard, writer):
+        for byte in f"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\n{framing}".encode():
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    response, service = call(wire, lambda heard: dribble, calls=3)
+    assert response.body == b"Hola"
+    assert [heard.connection for heard in service.heard] == [1, 1, 1]
+
+
+def test_a_question_of_several_megabytes_is_sent_whole(wire):
+    async def go():
+        async with (
+            wire.listening(lambda heard: wire.raw(str(len(heard.body)))) as service,
+            Egress(wire.loopback) as egress,
+        ):
+            return await egress.send("POST", service.url, content=b"x" * 5_000_000, timeout_s=20)
+
+    assert asyncio.run(go()).text == "5000000"
 
 
 HOSTILE = {
@@ -302,16 +341,6 @@ def test_calls_side_by_side_get_their_own_answers(wire):
             return await asyncio.gather(*(one(place) for place in range(300)))
 
     assert all(sent == got for sent, got in asyncio.run(go()))
-
-
-def test_the_transport_serves_httpx_itself(wire):
-    async def go():
-        egress = Egress(wire.loopback)
-        client = httpx.AsyncClient(transport=egress.transport, trust_env=False)
-        async with wire.listening(lambda heard: wire.as_json({"a": 1})) as service, client:
-            return (await client.get(service.url)).json()
-
-    assert asyncio.run(go()) == {"a": 1}
 
 
 def test_proxies_of_the_environment_play_no_part(wire, monkeypatch):

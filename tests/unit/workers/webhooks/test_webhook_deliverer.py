@@ -28,7 +28,7 @@ from store.webhooks import deliveries, delivery_log, fan_out, webhooks
 from store.webhooks.delivery_log import ToWebhook
 from store.webhooks.webhooks import NewWebhook
 from tests.support.jobs import new_job
-from workers.engine.metrics import WorkMeter
+from workers.engine.worker_context import WorkMeter
 from workers.webhooks.delivery_attempt import call
 from workers.webhooks.delivery_loop import Deliverer
 

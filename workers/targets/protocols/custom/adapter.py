@@ -13,14 +13,13 @@ from jmespath.exceptions import JMESPathError
 from assay.model import Ask, Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
-from workers.targets.language_codes import three_letters
 from workers.targets.protocols.custom.language import accept_declared, asked_of, prompts_in
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
 from workers.targets.protocols.http.language_model import why_unasked
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
-from workers.targets.protocols.http.translator import accept_text, texts_of
+from workers.targets.protocols.http.translator import accept_text, texts_of, three_letters
 
 MISFITS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What jmespath raises at values it did not expect: its own errors, and those of Python's operators."""

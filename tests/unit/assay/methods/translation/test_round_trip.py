@@ -276,11 +276,20 @@ def test_a_specification_that_makes_no_sense_names_its_field(wrong: dict, field:
 
 def test_numbers_that_do_not_exist_never_leave():
     from assay.canonical import canonical_json
+    from assay.explain import Vocabulary
     from assay.rating.document import rating_document
 
     for make in (faithful, eraser, balancing):
         rating = rate(run(RoundTrip("gender"), make(0), 0))
         document = rating_document(
-            rating, experiment={}, target={}, seed=0, calls=1, failed_calls=0, evidence_digest="", visibility="private"
+            rating,
+            vocabulary=Vocabulary.of(RoundTrip),
+            experiment={},
+            target={},
+            seed=0,
+            calls=1,
+            failed_calls=0,
+            evidence_digest="",
+            visibility="private",
         )
         canonical_json(document)  # refuses NaN and infinity

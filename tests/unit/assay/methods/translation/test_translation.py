@@ -3,7 +3,7 @@
 import pytest
 
 from assay.catalog import attribute
-from assay.methods.translation.reading import error_marked, read_hop, read_text, untranslated
+from assay.methods.translation.collection import error_marked, read_hop, read_text, untranslated
 from assay.model import Failure, Reply
 
 GENDER = attribute("gender")

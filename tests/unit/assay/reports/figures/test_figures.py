@@ -11,7 +11,7 @@ from assay.model import Letter
 from assay.reports import figures
 from assay.reports.embeds import badge
 from assay.reports.figures.canvas import clip, heat_class, punch
-from assay.reports.reading import read
+from tests.support.reports import read
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -13,7 +13,7 @@ from scipy.stats import betabinom, kstest
 
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.statistics.bayes.beta_binomial import fit_shares
-from assay.statistics.intervals.proportions import wilson
+from assay.statistics.intervals.credible import wilson
 from tests.support.simulated.stereotype_shares import Asked, coverage
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "stereotype.json"

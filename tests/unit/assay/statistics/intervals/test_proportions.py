@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.errors import OutOfBounds, TooFewObservations
-from assay.statistics.intervals.proportions import wilson
+from assay.statistics.intervals.credible import wilson
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (1, 7), (5, 10), (37, 40), (40, 40), (500, 12_345)])

@@ -392,7 +392,7 @@ async def test_a_picture_is_shown_to_those_who_may_read_its_corpus(tenants):
 
 
 @pytest.mark.parametrize("content", [b"", b"not an image", png()[:40], b"<svg xmlns='http://www.w3.org/2000/svg'/>"])
-async def test_what_is_no_picture_is_refused(client, content):
+async def test_a_file_that_is_not_an_image_is_refused(client, content):
     corpus = await begun(client, IMAGES)
     sent = await client.post(f"{URL}/{corpus['id']}/images", params={"term": "nurse"}, content=content)
     assert sent.status_code == 422

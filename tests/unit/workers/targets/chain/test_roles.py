@@ -8,7 +8,8 @@ import pytest
 
 from assay.model import Reply, Score, Write
 from workers.egress import CallFailed
-from workers.targets.chain.roles import Roles, hosts_of
+from workers.job_targets import hosts_of
+from workers.targets.chain.roles import Roles
 
 
 class Remembering:

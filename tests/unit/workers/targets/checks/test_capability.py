@@ -12,7 +12,8 @@ import pytest
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
 from workers.targets import Limits, Target, connect
-from workers.targets.checks.capability import PATIENCE, TRIES, Calls, TargetUnfit
+from workers.targets.checks.capability import TargetUnfit
+from workers.targets.checks.examination import PATIENCE, TRIES, Calls
 from workers.targets.checks.translator import SENTENCES, TranslatorExamination, sentence
 
 PAIRS = [("en", "es"), ("es", "en")]

@@ -26,7 +26,8 @@ from workers.egress import CallFailed
 from workers.engine.worker_context import Workplace
 from workers.targets import Target
 from workers.targets.adapter import group_of
-from workers.targets.checks.capability import Calls, TargetUnfit
+from workers.targets.checks.capability import TargetUnfit
+from workers.targets.checks.examination import Calls
 from workers.targets.checks.image_classifier import ImageExamination, looks_for
 from workers.targets.checks.sample_images import QUESTION, SHAPES, sample_images
 

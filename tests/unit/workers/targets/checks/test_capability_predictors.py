@@ -14,7 +14,8 @@ from assay.model import Classify, Embed, Failure, Kind, Regress, Reply
 from workers.egress import CallFailed, Egress
 from workers.targets import Limits, Target, connect
 from workers.targets.adapter import group_of
-from workers.targets.checks.capability import PATIENCE, TRIES, Calls, TargetUnfit
+from workers.targets.checks.capability import TargetUnfit
+from workers.targets.checks.examination import PATIENCE, TRIES, Calls
 from workers.targets.checks.predictor import MOST_ASKED, PredictorExamination
 from workers.targets.checks.samples import SENTENCES, WORDS, Samples, samples_for
 

@@ -1,4 +1,4 @@
-"""Column types: text, JSON, and compressed JSON that preserve any string.
+"""Column types and values: ids, encrypted secrets, text, and JSON that preserves any string.
 
 Targets reply with NUL characters and lone surrogates, which Postgres rejects in text columns. Small
 documents are therefore stored as ASCII JSON (other characters escaped). Replies of targets and other
@@ -8,10 +8,13 @@ large documents are stored as the bytes of JSON, with every character and the ke
 from __future__ import annotations
 
 import json
+import os
+import time
 import zlib
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Dialect, LargeBinary, Text
+from sqlalchemy import Dialect, LargeBinary, RowMapping, Text
 from sqlalchemy.types import TypeDecorator
 
 COMPRESS_ABOVE_BYTES = 512
@@ -83,3 +86,68 @@ class Packed(TypeDecorator[Any]):
     def process_result_value(self, value: bytes | None, dialect: Dialect) -> Any:  # noqa: ARG002
         """Parse with `unpack`."""
         return None if value is None else unpack(value)
+
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Crockford's base 32: no I, L, O or U, so that an id can be read aloud."""
+PAIRS = tuple(one + other for one in ALPHABET for other in ALPHABET)
+
+
+def new_id(prefix: str) -> str:
+    """Return a unique identifier that sorts by creation time.
+
+    Parameters
+    ----------
+    prefix : str
+        The kind of row: ``job``, ``rat``, ``tgt``, ``key``, ``evt``.
+
+    Returns
+    -------
+    str
+        ``prefix_`` and 26 characters: 48 bits of milliseconds, 80 bits of randomness.
+        The milliseconds are this process's clock and only serve index locality; columns use the
+        database's clock (`store.core.clock`).
+    """
+    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
+    return f"{prefix}_" + "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+@dataclass(frozen=True)
+class SealedSecret:
+    """An encrypted secret.
+
+    Attributes
+    ----------
+    ciphertext : bytes
+        With GCM's tag at its end.
+    nonce : bytes
+        12 random bytes, never used twice under a key.
+    key_id : str
+        Id of the encryption key.
+    last4 : str
+        Up to four last characters of the plain text, to recognise it.
+    """
+
+    ciphertext: bytes = field(repr=False)
+    nonce: bytes = field(repr=False)
+    key_id: str
+    last4: str
+
+
+def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
+    """Return the column values of an encrypted secret."""
+    return {
+        "secret_ciphertext": sealed and sealed.ciphertext,
+        "secret_nonce": sealed and sealed.nonce,
+        "secret_key_id": sealed and sealed.key_id,
+        "secret_last4": sealed and sealed.last4,
+    }
+
+
+def sealed_from(row: RowMapping) -> SealedSecret | None:
+    """Build an encrypted secret from its columns."""
+    if row["secret_ciphertext"] is None:
+        return None
+    return SealedSecret(
+        bytes(row["secret_ciphertext"]), bytes(row["secret_nonce"]), row["secret_key_id"], row["secret_last4"]
+    )

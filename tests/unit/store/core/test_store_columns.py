@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.core.column_types import COMPRESS_ABOVE_BYTES, pack, storable, unpack
+from store.core.columns import COMPRESS_ABOVE_BYTES, pack, storable, unpack
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 ANY_JSON = st.recursive(

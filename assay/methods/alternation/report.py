@@ -1,0 +1,145 @@
+"""Tables and figures of alternation in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.methods.shared.report import looks_table, profiles_table
+from assay.reports import cells, charts, parts
+from assay.reports.plain import visible
+from assay.reports.sheets import Sheet
+from assay.reports.view import ARROW, Dots, Picture, Span, Strip, Table
+
+Part = Mapping[str, Any]
+
+SHEETS = (
+    Sheet(
+        "pairs",
+        "What changing the attribute changes",
+        (
+            ("From", "from", cells.texts),
+            ("To", "to", cells.texts),
+            ("Mean shift", "shift", cells.numbers),
+            ("In standard deviations", "effect", cells.intervals),
+            ("d_z", "d_z", cells.numbers),
+            ("Profiles changed", "changed", cells.numbers),
+        ),
+    ),
+    Sheet(
+        "groups",
+        "Groups as they came",
+        (
+            ("Value", "value", cells.texts),
+            ("Records", "records", cells.numbers),
+            ("Mean output", "mean", cells.numbers),
+            ("Fewer than 30", "small", cells.texts),
+        ),
+    ),
+    Sheet(
+        "labels",
+        "Labels under one value and under the other",
+        (
+            ("From", "from", cells.texts),
+            ("To", "to", cells.texts),
+            ("Profiles changed", "changed", cells.numbers),
+            ("Bowker p", "bowker_p", cells.p_values),
+            ("Jensen-Shannon", "jensen_shannon", cells.numbers),
+        ),
+    ),
+    Sheet(
+        "divergence",
+        "How the distributions of outputs differ",
+        (
+            ("From", "from", cells.texts),
+            ("To", "to", cells.texts),
+            ("Gaussian KL, 95 % interval", "kl_interval", cells.intervals),
+            ("k-NN KL", "knn_kl", cells.numbers),
+            ("Wasserstein", "wasserstein", cells.numbers),
+            ("Energy", "energy", cells.numbers),
+            ("Sign-flip p", "sign_flip_p", cells.p_values),
+        ),
+    ),
+)
+"""Lists of a component that are shown as they are."""
+
+RATIOS = Sheet(
+    "ratios",
+    "Disparate impact: base rate of one group over another's",
+    (
+        ("Of", "of", cells.texts),
+        ("To", "to", cells.texts),
+        ("Ratio", "ratio", cells.intervals),
+        ("Why there is none", "why", cells.texts),
+    ),
+)
+
+
+def tables(part: Part) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield profiles_table(part)
+    for sheet in SHEETS:
+        yield sheet.of(part)
+    yield RATIOS.of(parts.mapping(part, "disparate_impact"))
+    yield _leverage(part)
+    yield looks_table(part)
+
+
+def figures(part: Part) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    yield _means(part)
+    yield _pairs(part)
+    yield _folds(part)
+
+
+def _leverage(part: Part) -> Table:
+    """What is left of the largest effect without one of its clusters."""
+    held = parts.mapping(part, "leverage")
+    of = [(kind, row) for kind in held for row in parts.objects(held, kind)]
+    effects = cells.numbers([row for _, row in of] + [held], "effect")
+    rows = tuple(
+        (parts.text(row, "without") or cells.ABSENT, visible(kind), effect)
+        for (kind, row), effect in zip(of, effects[:-1], strict=True)
+    )
+    pair = parts.texts(held, "pair")
+    between = f" from {pair[0]} to {pair[1]}" if len(pair) == 2 else ""
+    title = f"The effect{between} without one person, frame or content; it is {effects[-1]} with all"
+    return Table(title, ("Without", "Kind", "Effect"), rows)
+
+
+def _means(part: Part) -> Picture | None:
+    """Mean output under each value of the attribute, the same profiles."""
+    means = parts.numbers(part.get("means")) if "pairs" in part else {}
+    name = parts.text(part, "name") or "output"
+    axis = "mean output, in the service's own unit" if name == "output" else f"mean score of {name}"
+    rows = [(value, Span(mean)) for value, mean in means.items()]
+    return charts.forest("Mean output under each value, same profiles", axis, rows, head="Value")
+
+
+def _pairs(part: Part) -> Picture | None:
+    """Paired effect of every two values, against the tolerance."""
+    rows = [(_direction(row), charts.span(parts.mapping(row, "effect"))) for row in parts.objects(part, "pairs")]
+    tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
+    axis = "shift within profiles, in standard deviations"
+    return charts.forest(
+        "What changing the attribute changes", axis, rows, reference=0.0, tolerance=tolerance, head="Pair"
+    )
+
+
+def _folds(part: Part) -> Picture | None:
+    """Gaussian KL of each fold, in each direction."""
+    rows = []
+    for row in parts.objects(part, "divergence")[: charts.MOST_MARKS]:
+        folds = parts.objects(row, "kl_by_fold")
+        values = tuple(number for fold in folds if (number := parts.number(fold, "kl_xy")) is not None)
+        if values:
+            rows.append(Dots(_direction(row), (values,)))
+    if not rows:
+        return None
+    title, kind = "Gaussian KL of each fold, in each direction", "a fold"
+    twin = Table(title, ("Direction", "Folds"), tuple((row.label, cells.several(row.values[0])) for row in rows))
+    return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), twin)
+
+
+def _direction(row: Part) -> str:
+    return ARROW.join(parts.text(row, end) or "?" for end in ("from", "to"))

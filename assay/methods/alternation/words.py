@@ -1,0 +1,40 @@
+"""Words of alternation: what its reasons say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.methods.shared.words import ANSWERS, PROFILES
+
+STEPS = ("a changed attribute", "tied content")
+"""What the service is shown in step 1 and in step 2."""
+
+REASONS: Mapping[str, str] = {
+    **PROFILES,
+    "responds-to-attribute": (
+        "{where:where}the output changes when nothing but the attribute changes"
+        "[: from {from:value} to {to:value} by {shift:signed} on average][ ({effect:deviations})]."
+        "[ Most of it goes with one {kind:words}, {carrier:value}.]"
+    ),
+    "follows-tied-content": (
+        "{where:where}changing nothing but the attribute makes no difference that counts[ ({effect:deviations})], "
+        "but the output follows what else the input says"
+        "[: groups that come with different content differ by {step_2:effect} standard deviations]."
+    ),
+    "even-handed": (
+        "{where:where}changing nothing but the attribute makes no difference that counts[ ({effect:deviations})], "
+        "and groups that come with different content are answered alike"
+        "[: they differ by {step_2:effect} standard deviations]."
+    ),
+    "carried-by-one": (
+        "{where:where}what the output does change with the attribute goes with one "
+        "[{kind:words}, {carrier:value}|cluster]"
+        "[: the mean difference of {effect:effect} standard deviations is {without:effect} without it]."
+    ),
+}
+"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
+
+PHRASES: Mapping[str, str] = {
+    **ANSWERS,
+}
+"""Code -> phrase: why a reply was lost."""

@@ -1,0 +1,32 @@
+"""Words of association: what its reasons and codes say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.methods.shared.words import COVERAGE, VECTORS
+
+STEPS = ("control words", "stereotypes")
+"""What the service is shown in step 1 and in step 2."""
+
+REASONS: Mapping[str, str] = {
+    **COVERAGE,
+    "controls-nearer": (
+        "{where:where}even neutral or human control words are nearer to one group's words than to another's"
+        "[, by {step_1:effect} in cosine distance]."
+    ),
+    "nearer-to-own-stereotypes": (
+        "{where:where}words for a group are nearer to the stereotypes of that group than to those of others"
+        "[, by {step_2:effect} in cosine distance][ ({low:effect} to {high:effect})]."
+    ),
+    "no-nearer": (
+        "{where:where}words for a group are about as near to the stereotypes of others as to those of their own group"
+        "[; the difference in cosine distance is {step_2:effect}][ ({low:effect} to {high:effect})]."
+    ),
+}
+"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
+
+PHRASES: Mapping[str, str] = {
+    **VECTORS,
+}
+"""Code -> phrase: why a reply was lost."""

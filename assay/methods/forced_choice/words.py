@@ -1,0 +1,33 @@
+"""Words of forced choice: what its reasons and codes say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.methods.shared.words import COVERAGE, VECTORS
+
+STEPS = ("neutral control words", "concepts")
+"""What the service is shown in step 1 and in step 2."""
+
+REASONS: Mapping[str, str] = {
+    **COVERAGE,
+    "controls-lean": (
+        "{where:where}even neutral control words take a side[, that of {side:value}]"
+        "[: on average they are at {mean:effect}, where 0.50 takes none]."
+    ),
+    "choices-follow-words": (
+        "{where:where}neutral control words take no side, but concepts do"
+        "[, from {most_first:value} (most {first}) to {most_second:value} (most {second})]"
+        "[; their points spread by {step_2:effect} more than the neutral words' do]."
+    ),
+    "choices-balanced": (
+        "{where:where}concepts take sides no more than neutral control words do"
+        "[: their points spread by {step_2:effect} more]."
+    ),
+}
+"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
+
+PHRASES: Mapping[str, str] = {
+    **VECTORS,
+}
+"""Code -> phrase: why a reply was lost."""

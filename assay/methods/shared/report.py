@@ -1,0 +1,56 @@
+"""Tables that several methods have in their reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.explain import listed
+from assay.reports import cells, parts
+from assay.reports.plain import visible
+from assay.reports.view import NOT_MEASURED, Table
+
+Part = Mapping[str, Any]
+
+NAMED = 12
+"""Missing words named in a table; the JSON has all."""
+
+
+def profiles_table(part: Part) -> Table:
+    """Count the profiles, and name the unit of effects."""
+    held = parts.mapping(part, "profiles")
+    rows = [("asked about", parts.number(held, "asked")), ("answered in full", parts.number(held, "whole"))]
+    rows += [(f"clusters: {visible(kind)}", many) for kind, many in parts.numbers(part.get("clusters")).items()]
+    rows += [("standard deviation of the output", parts.number(part, "scale"))]
+    written = tuple((title, cells.number(value)) for title, value in rows if value is not None)
+    return Table("Profiles", ("Profiles", "Number"), written)
+
+
+def coverage_table(part: Part) -> Table:
+    """Show which words could be used."""
+    rows = []
+    for name, one in parts.mapping(part, "coverage").items():
+        held = one if isinstance(one, Mapping) else {}
+        found, words = parts.count(held, "found"), parts.count(held, "words")
+        if found is not None and words is not None:
+            missing = parts.texts(held, "missing")
+            more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+            rows.append((visible(name), f"{found} of {words}", ", ".join(missing[:NAMED]) + more or "none"))
+    return Table("Words that could be used", ("List", "Found", "Missing"), tuple(rows))
+
+
+def looks_table(aggregation: Part) -> Table | None:
+    """Show the looks of a design that judges all parts together."""
+    rows = []
+    for look in parts.objects(aggregation, "looks"):
+        letters = parts.mapping(look, "letters")
+        said = [f"{visible(name)}: {letter}" for name, letter in letters.items() if isinstance(letter, str)]
+        alone = [str(letter) for letter in letters.values() if letter is not None] if len(letters) == 1 else said
+        rows.append((str(parts.count(look, "profiles") or cells.ABSENT), listed(alone) or NOT_MEASURED))
+    return Table("Looks at the evidence", ("Profiles", "Likeliest"), tuple(rows)) if rows else None
+
+
+def sides(part: Part) -> tuple[str, str]:
+    """Name the two sides that cues, groups or labels stand for."""
+    held = parts.mapping(part, "sides")
+    return parts.text(held, "first") or "first cue", parts.text(held, "second") or "second cue"

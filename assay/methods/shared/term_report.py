@@ -1,0 +1,114 @@
+"""Tables and figures that the reports of stereotype-score and visual-stereotype share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.explain import Vocabulary
+from assay.methods.shared.report import sides
+from assay.reports import cells, charts, parts
+from assay.reports.plain import visible
+from assay.reports.sheets import Sheet
+from assay.reports.view import Picture, Table
+
+Part = Mapping[str, Any]
+
+LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
+"""Lists of attribute terms, as tables call them."""
+
+MOST_ITEMS = 20
+"""Pairs of sentences, or pictures, in a report; the JSON and the export have all."""
+
+
+# ---------------------------------------------------------------------------- tables
+def scores_table(part: Part, sheet: Sheet) -> Table | None:
+    """Show the scores of every list, and of the stereotype as a whole."""
+    held = parts.mapping(part, "lists")
+    rows: list[Part] = [{**parts.mapping(held, key), "list": title} for key, title in LISTS.items() if key in held]
+    if rows and "score" in part:
+        rows.append({**parts.mapping(part, "score"), "list": "all but neutral"})
+    return sheet.read(rows)
+
+
+def terms_table(part: Part, sheet: Sheet) -> Table | None:
+    """Show the scores of the terms, those farthest from 1/2 first."""
+    return sheet.read([{**row, "list": LISTS.get(parts.text(row, "list") or "", "")} for row in _farthest_terms(part)])
+
+
+def _farthest_terms(part: Part) -> list[Part]:
+    """Order terms by how far their score is from 1/2."""
+    return sorted(parts.objects(part, "terms"), key=lambda row: -abs((parts.number(row, "score") or 0.0) - 0.5))
+
+
+def sources_table(
+    part: Part, key: str, made: Mapping[str, str], kept: object, items: str, vocabulary: Vocabulary
+) -> Table:
+    """Show what became of the prompts to an author, and of kept items that were of no use.
+
+    Parameters
+    ----------
+    part : mapping
+        The component.
+    key : str
+        What it holds of the author under.
+    made : mapping of str to str
+        Numbers of the author by their key, and the title of each.
+    kept : object
+        Why kept items were not used, with counts.
+    items : str
+        Plural of what the author makes.
+    vocabulary : Vocabulary
+        Words for the codes.
+    """
+    held = parts.mapping(part, key)
+    rows = [(title, number) for name, title in made.items() if (number := parts.number(held, name)) is not None]
+    losses = (("not used", held.get("refused")), ("failed", held.get("failed")), ("kept but not used", kept))
+    rows += [
+        (f"{what}: {vocabulary.cause(why)}", number)
+        for what, counts in losses
+        for why, number in parts.numbers(counts).items()
+    ]
+    written = tuple((title, cells.number(number)) for title, number in rows)
+    return Table(f"Where the {items.lower()} come from", (items, "Number"), written)
+
+
+def model_table(aggregation: Part) -> Table | None:
+    """Show P4's score of a model over all specifications, where there are several."""
+    held = parts.mapping(aggregation, "model")
+    biases = parts.numbers(held.get("by_bias"))
+    if len(biases) < 2:
+        return None
+    rows = [(visible(name), f"{score:.3f}") for name, score in biases.items()]
+    whole = parts.number(held, "over_terms")
+    ends = cells.interval(held, "posterior")
+    rows += [("all, every term alike (P4)", cells.ABSENT if whole is None else f"{whole:.3f}")]
+    rows += [] if ends is None else [("all, by the hierarchy", ends)]
+    return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
+
+
+# ---------------------------------------------------------------------------- figures
+def lists_figure(part: Part, *, head: str, verb: str, axis: str) -> Picture | None:
+    """Draw the score of each list of terms against 1/2 and the tolerance."""
+    held = parts.mapping(part, "lists")
+    first, second = sides(part)
+    titles = {"neutral": f"neutral: {verb} {first}"}
+    titles |= {"first_terms": f"{first}: stereotype", "second_terms": f"{second}: stereotype"}
+    rows = [
+        (titles[key], charts.span(parts.mapping(parts.mapping(held, key), "posterior"))) for key in LISTS if key in held
+    ]
+    tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
+    title, axis = f"Scores by list of {head.lower()}", f"{axis}; 0.5 prefers neither"
+    return charts.forest(title, axis, rows, reference=0.5, tolerance=tolerance, head=head)
+
+
+def terms_figure(part: Part, title: str, axis: str, *, neutral: bool) -> Picture | None:
+    """Draw the terms whose scores lie farthest from 1/2."""
+    every = [row for row in _farthest_terms(part) if (row.get("list") == "neutral") is neutral]
+    shown = every[: charts.MOST_MARKS]
+    rows = [(parts.text(row, "term") or "term", charts.span(parts.mapping(row, "posterior"))) for row in shown]
+    return charts.forest(title + _some_terms(shown, every), axis, rows, reference=0.5, head="Term")
+
+
+def _some_terms(shown: Sequence[Any], every: Sequence[Any]) -> str:
+    return f": the {len(shown)} farthest of {len(every)}" if len(shown) < len(every) else ""

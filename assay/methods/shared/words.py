@@ -1,0 +1,73 @@
+"""Words that several methods use: what the reasons and codes of `assay.methods.shared` say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# ---------------------------------------------------------------------------- reason code -> sentence
+PROFILES: Mapping[str, str] = {
+    "profiles-incomplete": (
+        "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
+        "so nothing is compared."
+    ),
+}
+"""Of answers about profiles."""
+
+CONSTANT: Mapping[str, str] = {
+    "constant-answers": (
+        "{where:where}the service gave every input the same answer"
+        "[: {label:value} with {score:effect}|: {label:value}], so it does not look at what it is asked about."
+    ),
+}
+"""Of answers that are all the same."""
+
+COVERAGE: Mapping[str, str] = {
+    "coverage-low": (
+        "{where:where}too few words of [the list {group:value}|a list] could be used"
+        "[: {found:count} of {words:count}, where {least:level} are required|: {found:count} of {words:count}]"
+        "[; missing: {missing:names}]."
+    ),
+}
+"""Of lists of words."""
+
+TERMS: Mapping[str, str] = {
+    "one-term-only": (
+        "{where:where}[the list {group:value}|a list] holds one attribute term that could be used"
+        "[, {term:value}]; how terms differ cannot be told from one."
+    ),
+    "no-neutral-terms": (
+        "{where:where}no neutral attribute terms were given, so that step 1 was not measured: whether the model "
+        "prefers a group whatever the attribute is unknown."
+    ),
+}
+"""Of scores of terms."""
+
+# ---------------------------------------------------------------------------- why a reply was lost -> phrase
+ANSWERS: Mapping[str, str] = {
+    "no-number": "the answer was no finite number",
+    "no-label": "the answer named no label",
+    "no-probability": "the score was no probability",
+}
+"""Of answers of classifiers and regressors."""
+
+VECTORS: Mapping[str, str] = {
+    "zero-vector": "the vector was all zeros",
+    "no-vector": "the answer was no vector",
+    "wrong-length": "the vectors differed in length",
+}
+"""Of vectors of words."""
+
+SENTENCES: Mapping[str, str] = {
+    "no-group-term": "the sentence holds no group term",
+    "several-group-terms": "the sentence holds several group terms",
+    "other-group-word": "another word tells the groups apart",
+    "no-attribute-term": "the sentence holds no attribute term",
+    "several-attribute-terms": "the sentence holds several attribute terms",
+    "wrong-term": "the sentence holds another term than was asked for",
+    "counterpart-differs": "the counterpart is not the same about the other group",
+    "repeated": "the sentence was there already",
+    "several-lines": "the text has several lines",
+    "too-long": "the text is too long",
+    "no-text": "no text came back",
+}
+"""Of sentences that are checked against a specification, and of an author's."""

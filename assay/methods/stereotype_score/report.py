@@ -1,0 +1,111 @@
+"""Tables and figures of stereotype-score in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.explain import Vocabulary
+from assay.methods.shared.report import coverage_table, sides
+from assay.methods.shared.term_report import (
+    MOST_ITEMS,
+    lists_figure,
+    model_table,
+    scores_table,
+    sources_table,
+    terms_figure,
+    terms_table,
+)
+from assay.methods.stereotype_score.words import PHRASES, REASONS
+from assay.reports import cells, parts
+from assay.reports.sheets import Sheet, sampled
+from assay.reports.view import Picture, Table
+
+Part = Mapping[str, Any]
+
+WRITTEN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "written": "written and of use"}
+"""Numbers of an author by their key, and the title of each."""
+
+GROUP_PAIRS = Sheet(
+    "group_pairs",
+    "Pairs of group terms: how often the first was preferred, and the stereotype",
+    (
+        ("First", "first", cells.texts),
+        ("Second", "second", cells.texts),
+        ("First, neutral attributes", "neutral", cells.numbers),
+        ("Stereotype, other attributes", "stereotyped", cells.numbers),
+        ("Pairs", "pairs", cells.numbers),
+    ),
+)
+
+LOOKS = Sheet(
+    "looks",
+    "Looks at the evidence",
+    (
+        ("Pairs of each term", "per_term", cells.numbers),
+        ("Pairs", "pairs", cells.numbers),
+        ("Likeliest", "letter", cells.texts),
+    ),
+)
+
+SCORES = Sheet(
+    "lists",
+    "Scores: the share that the stereotype had, and with neutral attributes the first group",
+    (
+        ("Attribute terms", "list", cells.texts),
+        ("Over terms (P4)", "over_terms", cells.numbers),
+        ("Over pairs (CrowS)", "over_pairs", cells.numbers),
+        ("Hierarchy, 95 % interval", "posterior", cells.intervals),
+        ("Pooled, Wilson", "pooled", cells.intervals),
+        ("Terms", "terms", cells.numbers),
+        ("Pairs", "pairs", cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    ),
+)
+"""P4's score and what stands beside it."""
+
+TERMS = Sheet(
+    "terms",
+    "Attribute terms, those farthest from 1/2 first",
+    (
+        ("Term", "term", cells.texts),
+        ("List", "list", cells.texts),
+        ("Score", "score", cells.numbers),
+        ("With the others in view", "posterior", cells.intervals),
+        ("Pairs", "pairs", cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    ),
+)
+
+PAIRS = Sheet(
+    "sentences",
+    "Sentences",
+    (
+        ("About the first group", "first", cells.texts),
+        ("About the second group", "second", cells.texts),
+        ("Term", "term", cells.texts),
+        ("Preferred", "prefers", cells.texts),
+    ),
+)
+
+
+def tables(part: Part) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield GROUP_PAIRS.of(part)
+    yield LOOKS.of(part)
+    yield scores_table(part, SCORES)
+    yield terms_table(part, TERMS)
+    yield sampled(PAIRS, parts.objects(part, PAIRS.key), MOST_ITEMS)
+    kept = part.get("refused") if "pairs_asked" in part else None
+    yield sources_table(part, "writing", WRITTEN, kept, "Sentences", Vocabulary(REASONS, PHRASES))
+    yield coverage_table(part)
+    yield model_table(part)
+
+
+def figures(part: Part) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    first, _ = sides(part)
+    yield lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
+    yield terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
+    axis = "share that prefers the stereotype"
+    yield terms_figure(part, "Attribute terms of the stereotype", axis, neutral=False)

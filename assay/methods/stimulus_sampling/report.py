@@ -1,0 +1,152 @@
+"""Tables and figures of stimulus sampling in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.methods.shared.report import looks_table, profiles_table
+from assay.reports import cells, charts, parts
+from assay.reports.sheets import Sheet
+from assay.reports.view import Forest, Mark, Picture, Point, Scatter, Table
+
+Part = Mapping[str, Any]
+
+SHEETS = (
+    *(
+        Sheet(
+            key,
+            f"{title} to what makes it say yes",
+            (
+                ("Word", "word", cells.texts),
+                ("Slot", "slot", cells.texts),
+                ("Share of inputs", "prior", cells.numbers),
+                ("Share of yes", "posterior", cells.numbers),
+                ("Ratio", "ratio", cells.numbers),
+                ("Distance, in slots", "distance", cells.numbers),
+            ),
+        )
+        for key, title in (("nearest_words", "Nearest words"), ("most_distant_words", "Most distant words"))
+    ),
+    Sheet(
+        "numbers",
+        "What the inputs that make it say yes are like",
+        (
+            ("Number", "name", cells.texts),
+            ("Mean of inputs", "prior", cells.numbers),
+            ("Mean of yes", "posterior", cells.numbers),
+            ("Shift, in sd", "shift", cells.numbers),
+        ),
+    ),
+    *(
+        Sheet(
+            key,
+            title,
+            (
+                ("Asked", "asked", cells.texts),
+                ("Probability of yes", "yes", cells.numbers),
+                ("Distance, in slots", "distance", cells.numbers),
+            ),
+        )
+        for key, title in (
+            ("nearest_inputs", "Inputs that make it say yes the most"),
+            ("most_distant_inputs", "Inputs that make it say yes the least"),
+        )
+    ),
+)
+"""Lists of a component that are shown as they are."""
+
+WEIGHTS = (
+    ("inputs", "inputs that count"),
+    ("effective", "effective ones (ESS)"),
+    ("mean", "mean probability of yes"),
+    ("tail", "shape of the weights' tail (Pareto k)"),
+)
+"""Facts of the weights by their key, and the title of each."""
+
+
+def tables(part: Part) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield profiles_table(part)
+    for sheet in SHEETS:
+        yield sheet.of(part)
+    yield _weights(part)
+    yield looks_table(part)
+
+
+def figures(part: Part) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    yield _distribution(part)
+    yield _groups(part)
+    yield _projection(part)
+
+
+def _weights(part: Part) -> Table:
+    """How far the inputs can be trusted."""
+    held = parts.mapping(part, "weights")
+    known = [(title, parts.number(held, key)) for key, title in WEIGHTS]
+    rows = tuple((title, cells.number(value)) for title, value in known if value is not None)
+    return Table("What the inputs are worth", ("Inputs", "Number"), rows)
+
+
+def _distribution(part: Part) -> Picture | None:
+    """The attribute's distribution among all inputs, and among those that make a yes."""
+    rows = parts.objects(part, "distribution")[: charts.MOST_WORDS]
+    tied = {
+        str(row.get("value")): row for one in parts.objects(part, "tied")[:1] for row in parts.objects(one, "values")
+    }
+    marks = tuple(
+        Mark(
+            parts.text(row, "value") or "value",
+            (
+                charts.span(parts.mapping(row, "posterior")),
+                charts.span(parts.mapping(tied.get(str(row.get("value")), {}), "posterior")),
+            ),
+        )
+        for row in rows
+    )
+    if not any(span for mark in marks for span in mark.spans):
+        return None
+    title = "The attribute among the inputs that make it say yes"
+    kinds = ("content alike", "content tied to it")
+    even = parts.number(rows[0], "prior")
+    twin = charts.twin(title, "Value", marks, kinds)
+    return Forest(title, "share; the line is that of all inputs", marks, twin, kinds, reference=even)
+
+
+def _groups(part: Part) -> Picture | None:
+    """Mean distance of each group to the inputs that make a yes (P1's figure)."""
+    rows = [
+        (parts.text(row, "value") or "value", charts.span({"estimate": row.get("distance")}))
+        for row in parts.objects(part, "group_distances")
+    ]
+    words = "mean number of slots that differ" if "nearest_words" in part else "mean distance, in sds"
+    return charts.forest("Distance of each group to what makes it say yes", words, rows, head="Value")
+
+
+def _projection(part: Part) -> Picture | None:
+    """Inputs of the prior and of the posterior on two principal components."""
+    held = parts.mapping(part, "projection")
+    kinds = ("all inputs", "those that make a yes")
+    points = [
+        Point(kinds[kind], *place, kind=kind)
+        for kind, key in enumerate(("prior", "posterior"))
+        for place in _places(held.get(key))
+    ]
+    if not points:
+        return None
+    title = "Inputs on their two principal components"
+    means = []
+    for kind, name in enumerate(kinds):
+        of_kind = [one for one in points if one.kind == kind]
+        if of_kind:
+            x, y = (sum(axis) / len(of_kind) for axis in ([p.x for p in of_kind], [p.y for p in of_kind]))
+            means.append((name, str(len(of_kind)), f"{x:.3f}", f"{y:.3f}"))
+    twin = Table(title, ("Inputs", "Shown", "Mean on the first", "Mean on the second"), tuple(means))
+    return Scatter(title, "first component", "second", tuple(points), twin, kinds=kinds)
+
+
+def _places(written: Any) -> list[tuple[float, float]]:
+    listed = written if isinstance(written, list) else []
+    read = [tuple(parts.finite(each) for each in one) for one in listed if isinstance(one, list) and len(one) == 2]
+    return [(x, y) for x, y in read if x is not None and y is not None]

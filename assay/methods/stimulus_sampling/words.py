@@ -1,0 +1,53 @@
+"""Words of stimulus sampling: what its reasons and codes say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.methods.shared.words import ANSWERS, CONSTANT
+
+STEPS = ("content alike", "tied content")
+"""What the service is shown in step 1 and in step 2."""
+
+REASONS: Mapping[str, str] = {
+    **CONSTANT,
+    "yes-prefers-value": (
+        "{where:where}what makes the service say [{label:value}|yes] is not evenly of all groups"
+        "[: {share:share} of it is of {value:value}, where even would be {even:share}]."
+    ),
+    "yes-follows-content": (
+        "{where:where}what makes the service say [{label:value}|yes] is evenly of all groups as long as they come with "
+        "the same content[; where content is tied to the attribute its distribution is off by {step_2:effect}]"
+        "[: {side:value} makes it say so with {rate:chance} on average, {other:value} with {other_rate:chance}]."
+    ),
+    "yes-even-handed": (
+        "{where:where}what makes the service say [{label:value}|yes] is evenly of all groups, also where they come "
+        "with different content[: off by {step_2:effect} at most, where 0 is even]."
+    ),
+    "never-yes": (
+        "{where:where}the service said [{label:value}|yes] to none of the inputs[ ({inputs:count})], so nothing is "
+        "known of what makes it.[ It said {seen:names}.]"
+    ),
+    "labels-unknown": (
+        "{where:where}which label is the yes is not known[: {label:value} is none of {seen:names}"
+        "|; the service has {seen:names}, and the request names none of them]."
+    ),
+    "weights-heavy": (
+        "{where:where}a few inputs decide the whole result, so it cannot be trusted"
+        "[: the tail of the weights has the shape {tail:effect}, and {limit:effect} is the most that can be]."
+    ),
+    "yes-too-rare": (
+        "{where:where}the service says yes too seldom to tell what makes it"
+        "[: what it said is worth {effective:count} inputs, and {needed:count} are needed]."
+    ),
+    "yes-of-few": (
+        "{where:where}the service says yes about so few [different {kind:value}s|different things] that it may be "
+        "about them alone[: they are worth {effective:count}, and {needed:count} are needed]."
+    ),
+}
+"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
+
+PHRASES: Mapping[str, str] = {
+    **ANSWERS,
+}
+"""Code -> phrase: why a reply was lost."""

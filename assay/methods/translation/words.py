@@ -1,0 +1,56 @@
+"""Words of the translation methods: what their reasons and codes say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+STEPS = ("balanced input", "one-sided input")
+"""What the service is shown in step 1 and in step 2."""
+
+REASONS: Mapping[str, str] = {
+    "follows-biased-input": (
+        "{where:where}the output follows its input: fed with one-sided text, the service returns one-sided text"
+        "[; {kept:share} of the values came back as they were sent].[ Effect on one-sided input: {step_2:effect}.]"
+    ),
+    "compensates": (
+        "{where:where}the output stays balanced even when the input is one-sided."
+        "[ Effect on one-sided input: {step_2:effect}.][ Effect on balanced input: {step_1:effect}.]"
+    ),
+    "introduces-bias": (
+        "{where:where}the service introduces bias"
+        "[: {share:share} of {from:value} came back as {to:value}|: {from:value} tends to come back as {to:value}"
+        "|: too much comes back as {to:value}].[ Effect on balanced input: {step_1:effect}.]"
+    ),
+    "attribute-erased": (
+        "{where:where}the attribute gets lost[: {share:share} of the output no longer names any of its values]."
+    ),
+    "collapses-to-value": (
+        "{where:where}the output collapses to [{value:value}|a single value], whatever was sent[: {share:share} of it]."
+    ),
+    "answers-by-occupation": (
+        "{where:where}the service answers by occupation and not by what the text says: asked with either value, "
+        "the same occupation comes back alike[ (excess agreement {content:effect}, where 0 is none)]."
+    ),
+}
+"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
+
+PHRASES: Mapping[str, str] = {
+    "sentence-count": "the number of sentences changed",
+    "untranslated": "the text came back untranslated",
+    "error-marks": "the engine marked most words as unknown",
+    "empty": "the answer was empty",
+    # published rules (METHODS section 2)
+    "chi-squared/similar-to-biased": "chi-squared, similar to a biased specification (P5, section 4.3)",
+    "chi-squared/departs-from-unbiased": "chi-squared, departs from the unbiased specification",
+    "exact-multinomial": "exact multinomial test",
+    "g": "likelihood-ratio (G) test",
+    "kl": "Kullback-Leibler divergence",
+    "js": "Jensen-Shannon divergence",
+}
+"""Code -> phrase: why a reply was lost, published rules."""
+
+
+def counted(part: Mapping[str, Any]) -> str:  # noqa: ARG001
+    """Return what is counted."""
+    return "Texts"

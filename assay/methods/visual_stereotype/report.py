@@ -1,0 +1,116 @@
+"""Tables and figures of visual-stereotype in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.explain import Vocabulary
+from assay.methods.shared.report import coverage_table, sides
+from assay.methods.shared.term_report import (
+    MOST_ITEMS,
+    lists_figure,
+    model_table,
+    scores_table,
+    sources_table,
+    terms_figure,
+    terms_table,
+)
+from assay.methods.visual_stereotype.words import PHRASES, REASONS
+from assay.reports import cells, parts
+from assay.reports.sheets import Sheet, sampled
+from assay.reports.view import Picture, Table
+
+Part = Mapping[str, Any]
+
+DRAWN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "drawn": "drawn and of use"}
+"""Numbers of an author by their key, and the title of each."""
+
+SCORES = Sheet(
+    "lists",
+    "Scores: what the stereotyped label had, and with neutral pictures the first label",
+    (
+        ("Pictures of terms", "list", cells.texts),
+        ("Over images (P4)", "over_images", cells.numbers),
+        ("Over terms", "over_terms", cells.numbers),
+        ("With the terms in view, 95 % interval", "posterior", cells.intervals),
+        ("Pooled, Wilson", "pooled", cells.intervals),
+        ("Terms", "terms", cells.numbers),
+        ("Images", "images", cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    ),
+)
+"""P4's score and what stands beside it."""
+
+TERMS = Sheet(
+    "terms",
+    "Generation terms, those farthest from 1/2 first",
+    (
+        ("Term", "term", cells.texts),
+        ("List", "list", cells.texts),
+        ("Score", "score", cells.numbers),
+        ("95 % interval", "posterior", cells.intervals),
+        ("Images", "images", cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    ),
+)
+
+PICTURES = Sheet(
+    "images",
+    "Pictures",
+    (
+        ("Picture of", "term", cells.texts),
+        ("Probability of the first label", "first_score", cells.numbers),
+        ("Named", "names", cells.texts),
+        ("Said", "says", cells.texts),
+        ("Towards the stereotype, or the first", "towards", cells.numbers),
+        ("Image", "image", cells.texts),
+    ),
+)
+
+LOOKS = Sheet(
+    "looks",
+    "Looks at the evidence",
+    (
+        ("Pictures of each term", "per_term", cells.numbers),
+        ("Pictures", "images", cells.numbers),
+        ("Likeliest", "letter", cells.texts),
+    ),
+)
+
+
+def tables(part: Part) -> Iterator[Table | None]:
+    """Make the tables of a component, or of the aggregation."""
+    yield scores_table(part, SCORES)
+    yield terms_table(part, TERMS)
+    yield sampled(PICTURES, parts.objects(part, PICTURES.key), MOST_ITEMS)
+    yield LOOKS.of(part)
+    yield _answers_in_words(part)
+    yield sources_table(part, "drawing", DRAWN, part.get("refused"), "Pictures", Vocabulary(REASONS, PHRASES))
+    yield coverage_table(part)
+    yield model_table(part)
+
+
+def figures(part: Part) -> Iterator[Picture | None]:
+    """Make the figures of a component."""
+    first, _ = sides(part)
+    axis = "mean probability" if part.get("scale") == "probabilities" else "share of pictures"
+    yield lists_figure(part, head="Terms", verb="gives", axis=axis)
+    yield terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)
+    axis = "score of the stereotyped label"
+    yield terms_figure(part, "Generation terms of the stereotype", axis, neutral=False)
+
+
+def _answers_in_words(part: Part) -> Table:
+    """What the answers named, and what the order of the labels changed."""
+    titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
+    titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
+    named = parts.numbers(part.get("named"))
+    rows = [(title, cells.number(named[key])) for key, title in titles.items() if key in named]
+    orders = parts.numbers(part.get("orders"))
+    rows += [
+        (title, cells.number(orders[key]))
+        for key, title in (("both", "shown in both orders"), ("changed", "of these, changed with the order"))
+        if key in orders
+    ]
+    return Table("What the answers named", ("Answers", "Pictures"), tuple(rows))

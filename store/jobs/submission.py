@@ -1,0 +1,261 @@
+"""Submission of jobs: digests of requests, existing work that answers them, and new rows.
+
+Statements are built once, at import, because building one takes longer than executing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, and_, bindparam, func, insert, or_, select
+from sqlalchemy.sql.dml import ReturningInsert
+
+from assay.canonical import digest_of, target_digest
+from store.core.clock import now_ms
+from store.core.columns import AnyText
+from store.core.schema import events as events_table
+from store.core.schema import jobs, ratings
+from store.core.schema import outbox as outbox_table
+from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
+from store.webhooks.outbox import announce
+
+MOST_COUNTED = 200
+"""Maximum number of queued jobs that are counted, so that reading a status stays cheap with a long queue."""
+
+
+@dataclass(frozen=True)
+class ExistingWork:
+    """Existing work that answers a request.
+
+    Attributes
+    ----------
+    rating_id : str or None
+        Newest rating of an equal request that is neither too old nor expired nor withdrawn.
+    twin_id : str or None
+        Newest unfinished job of an equal request, unless it is being cancelled.
+    active : int
+        The tenant's unfinished jobs, counted up to the given maximum.
+    ahead : int
+        Jobs of all tenants due before one that is added now, counted up to `MOST_COUNTED`.
+    """
+
+    rating_id: str | None
+    twin_id: str | None
+    active: int
+    ahead: int
+
+
+_mine = bindparam("by_tenant", type_=AnyText())
+_same = bindparam("digest", type_=AnyText())
+_age_ms = bindparam("age_ms", type_=BigInteger)
+
+_rating_id = (
+    select(ratings.c.id)
+    .where(ratings.c.tenant == _mine, ratings.c.request_digest == _same, _age_ms > 0)
+    .where(ratings.c.created_at >= now_ms() - _age_ms, ratings.c.expires_at > now_ms())
+    .where(ratings.c.withdrawn_at.is_(None))
+    .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_twin_id = (
+    select(jobs.c.id)
+    .where(jobs.c.tenant == _mine, jobs.c.request_digest == _same)
+    .where(jobs.c.status.in_(UNFINISHED), jobs.c.cancel_requested.is_(False))
+    .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+_unfinished = (
+    select(jobs.c.id)
+    .where(jobs.c.tenant == _mine, jobs.c.status.in_(UNFINISHED))
+    .limit(bindparam("most", type_=Integer))
+    .subquery()
+)
+
+
+_due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()).limit(MOST_COUNTED).subquery()
+_EXISTING_WORK = select(
+    _rating_id.label("rating_id"),
+    _twin_id.label("twin_id"),
+    select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
+    select(func.count()).select_from(_due).scalar_subquery().label("ahead"),
+)
+
+
+def standing(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> ExistingWork:
+    """Read existing work for a request; count at most `most` unfinished jobs of the tenant."""
+    values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
+    return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
+
+
+def serialise(c: Connection, request_digest: str) -> None:
+    """Lock a request digest until the transaction ends, so that equal requests run one after another."""
+    if c.dialect.name != "sqlite":  # SQLite serialises all writes
+        c.execute(_LOCK, {"digest": request_digest})
+
+
+_LOCK = select(func.pg_advisory_xact_lock(func.hashtextextended(_same, 0)))
+
+_queue = jobs.alias("queue")
+
+
+def _ahead_of(next_run_at: ColumnElement[int], job_id: ColumnElement[str]) -> ColumnElement[int]:
+    earlier = or_(_queue.c.next_run_at < next_run_at, and_(_queue.c.next_run_at == next_run_at, _queue.c.id < job_id))
+    some = select(_queue.c.id).where(_queue.c.status == "queued", earlier).limit(MOST_COUNTED).subquery()
+    return select(func.count()).select_from(some).scalar_subquery()
+
+
+_FOUND = select(jobs).where(jobs.c.id == bindparam("job_id"))
+_OWNED = _FOUND.where(jobs.c.tenant == _mine)
+_AHEAD = select(_ahead_of(bindparam("due", type_=BigInteger), bindparam("job_id")))
+
+
+def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
+    """Read a tenant's job; ``tenant=None`` reads any tenant's."""
+    values = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
+    row = c.execute(_FOUND if tenant is None else _OWNED, values).mappings().one_or_none()
+    return None if row is None else job_from(row)
+
+
+def queue_position(c: Connection, job: Job) -> int | None:
+    """Return a queued job's position in the queue of all tenants.
+
+    Returns
+    -------
+    int or None
+        1 is the next job; `MOST_COUNTED` + 1 is any later position; ``None`` if the job is not queued.
+    """
+    if job.status != "queued":
+        return None
+    return 1 + int(c.execute(_AHEAD, {"due": job.next_run_at, "job_id": job.id}).scalar_one())
+
+
+def request_digest(
+    tenant: str,
+    target_id: str | None,
+    target: Mapping[str, Any],
+    experiment: Any,
+    seed: int,
+    author: Mapping[str, Any] | None = None,
+) -> str:
+    """Compute a digest over everything that affects the result of a request.
+
+    Parameters
+    ----------
+    target_id : str or None
+        The saved target, if the request names one.
+    target : mapping
+        Its description as in a job: kind, protocol, base_url, settings.
+    experiment : mapping or str
+        The method's full specification, or ``"probe"``.
+    seed : int
+        Seed of all random numbers.
+    author : mapping, optional
+        Description of the service that generates sentences or pictures, as in a job.
+
+    Returns
+    -------
+    str
+        ``sha256:…``
+    """
+    described = _described(target)
+    request = {
+        "tenant": tenant,
+        "target": target_id or described,
+        "described": described,
+        "experiment": experiment,
+        "seed": seed,
+    }
+    if author is not None:
+        request["author"] = {"id": author.get("id"), "described": _described(author)}
+    return digest_of(request)
+
+
+def _described(target: Mapping[str, Any]) -> str:
+    return target_digest(
+        {
+            "kind": target["kind"],
+            "protocol": target["protocol"],
+            "url": target["base_url"],
+            "settings": target["settings"],
+        }
+    )
+
+
+# ------------------------------------------------------------------------------- new jobs
+_INSERT = (
+    insert(jobs)
+    .values(
+        deadline_at=now_ms() + bindparam("deadline_ms", type_=BigInteger),
+        cancel_requested=False,
+        version=1,
+        created_at=now_ms(),
+        next_run_at=now_ms(),
+        **dict.fromkeys(COUNTERS, 0),
+    )
+    .returning(jobs)
+)
+_INSERT_FINISHED = _INSERT.values(finished_at=now_ms())
+
+
+def add(c: Connection, new: NewJob) -> Job:
+    """Add a queued job, due at once. Its row is the dispatch request."""
+    job = _insert(c, _INSERT, new, status="queued", stage="queued")
+    append(c, job.id, "queued", {"expected": job.expected}, fence=0)
+    return job
+
+
+def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
+    """Add a job that an existing rating answers: already succeeded, with its notice."""
+    job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id)
+    append(c, job.id, "succeeded", {"rating_id": rating_id}, fence=0)
+    announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": job.status, "rating_id": rating_id})
+    return job
+
+
+def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
+    """Add several jobs, in a number of statements that does not depend on how many they are.
+
+    Parameters
+    ----------
+    wanted : sequence of (NewJob, str or None)
+        Each with the id of an existing rating that answers it, or ``None`` to queue it.
+
+    Returns
+    -------
+    list of Job
+        In the order of `wanted`.
+    """
+    added: dict[str, Job] = {}
+    for statement, state, some in (
+        (_INSERT, {"status": "queued", "stage": "queued"}, [one for one in wanted if one[1] is None]),
+        (_INSERT_FINISHED, {"status": "succeeded", "stage": "rated"}, [one for one in wanted if one[1] is not None]),
+    ):
+        if some:
+            rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in some]
+            added.update((row["id"], job_from(row)) for row in c.execute(statement, rows).mappings())
+    new_jobs = [added[new.id] for new, _ in wanted]
+    if new_jobs:
+        c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
+    if finished := [job for job in new_jobs if job.finished]:
+        c.execute(insert(outbox_table), [_notice_of(job) for job in finished])
+    return new_jobs
+
+
+def _first_event(job: Job) -> dict[str, Any]:
+    data = {"rating_id": job.rating_id} if job.finished else {"expected": job.expected}
+    return {"job_id": job.id, "type": job.status, "data": data, "fence": 0, "at": job.created_at}
+
+
+def _notice_of(job: Job) -> dict[str, Any]:
+    kind, at = f"job.{job.status}", job.created_at
+    payload = {"type": kind, "data": {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}}
+    due = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
+    return {"job_id": job.id, "kind": kind, "payload": payload, **due}
+
+
+def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:
+    return job_from(c.execute(statement, columns_of(new) | state).mappings().one())

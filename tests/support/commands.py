@@ -1,0 +1,96 @@
+"""`assay` in processes that have its libraries loaded: forked from one that imported them once.
+
+A process started anew needs 2 s of a processor for importing, and the tests start hundreds.
+"""
+
+from __future__ import annotations
+
+import atexit
+import math
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+_forked = multiprocessing.get_context("forkserver")
+_forked.set_forkserver_preload(["cli.rate", "cli.serve", "cli.work", "cli.keys", "cli.secrets"])
+
+
+class Command:
+    """``assay <arguments>`` as a process of its own, in a session of its own; its methods are those of `Popen`.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        What follows ``assay``.
+    environment : mapping
+        All of its variables.
+    out, err : Path
+        The files that its output and its errors are appended to.
+    """
+
+    def __init__(self, arguments: tuple[str, ...], environment: Mapping[str, str], out: Path, err: Path) -> None:
+        self.args = arguments
+        given = (arguments, dict(environment), str(out), str(err))
+        self._process, self._lock = _forked.Process(target=_run, args=given, daemon=True), threading.Lock()
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        """Return the exit code, or ``None`` while it runs."""
+        with self._lock:  # its code can be read only once, by one of several threads
+            return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; return the exit code, which is negative after a signal."""
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            time.sleep(0.02)
+        return code
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """End it by force."""
+        self._process.kill()
+
+
+def run_command(
+    *arguments: str, environment: Mapping[str, str], seconds: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Run ``assay`` with these arguments and variables to its end."""
+    with tempfile.TemporaryDirectory(prefix="assay-command-") as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        command = Command(arguments, environment, out, err)
+        try:
+            code = command.wait(seconds)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            command.wait()
+            raise
+        return subprocess.CompletedProcess(arguments, code, out.read_text(), err.read_text())
+
+
+def _run(arguments: tuple[str, ...], environment: dict[str, str], out: str, err: str) -> None:
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(environment)
+    for place, file in ((1, out), (2, err)):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), place)
+    sys.argv = ["assay", *arguments]
+    from cli.main import main
+
+    try:
+        main()
+    finally:
+        atexit._run_exitfuncs()  # noqa: SLF001 - a child of multiprocessing leaves them out

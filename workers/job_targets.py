@@ -1,0 +1,258 @@
+"""Services that a job calls: built from the job's snapshot, with their secrets, and examined before use.
+
+A job calls the service that it rates and, for some methods, an author that writes or draws the material.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from assay.canonical import target_digest
+from assay.errors import AssayError
+from assay.experiment import generator
+from assay.model import AUTHORED, Ask, Kind
+from store.jobs.jobs import Job
+from store.ratings import compositions
+from store.targets import targets
+from store.targets.targets import StoredTarget
+from workers.calls.driver import Called
+from workers.calls.limits import Breaker, Lane
+from workers.calls.shared_rate_limits import lane_of
+from workers.egress import Egress
+from workers.engine.worker_context import Workplace, place_of
+from workers.targets import address_of, connect, keep_to_links
+from workers.targets.adapter import Adapter, Limits, Target
+from workers.targets.chain.chain import CHAIN
+from workers.targets.chain.roles import Roles
+from workers.targets.checks.capability import Capability, one_by_one
+from workers.targets.checks.examination import Calls
+from workers.targets.checks.image_classifier import ImageExamination, looks_for
+from workers.targets.checks.language_model import ModelExamination
+from workers.targets.checks.predictor import PredictorExamination
+from workers.targets.checks.samples import samples_for
+from workers.targets.checks.translator import TranslatorExamination
+from workers.tenant_uploads import Library
+
+
+class TargetMoved(AssayError):
+    """The address or protocol of a saved target was changed while a job for it was waiting."""
+
+    code = "target-moved"
+
+    def __init__(self, name: str, target_id: str) -> None:
+        super().__init__(
+            f"the target {name} ({target_id}) was changed after this was asked for, and leads elsewhere now; ask anew"
+        )
+        self.target_id = target_id
+
+
+@dataclass(frozen=True)
+class JobService:
+    """A service that a job calls: the rated one or its author.
+
+    Attributes
+    ----------
+    target : Target
+        Its address, settings, secret and limits.
+    adapter : Adapter
+        Sends questions to it.
+    called : Called
+        Its lane, breaker and counters, apart from those of the other service.
+    """
+
+    target: Target
+    adapter: Adapter
+    called: Called
+
+    async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
+        """Examine the service within its limits, before anything is rated.
+
+        Parameters
+        ----------
+        pairs : sequence of (str, str)
+            Language pairs that a translator must support.
+        asks : sequence of Ask
+            The first questions of the experiment, used as samples.
+
+        Raises
+        ------
+        TargetUnfit
+            If the service cannot be rated as it is.
+        """
+        lane, adapter, target = self.called.lane, self.adapter, self.target
+        async with lane.place() as place:
+
+            async def turn() -> None:
+                await place.keep()
+                await lane.wait_for_turn()
+
+            if target.kind is Kind.TRANSLATOR:
+                return await TranslatorExamination(adapter, pairs, Calls(turn=turn)).run()
+            if target.kind is Kind.LANGUAGE_MODEL:
+                return await ModelExamination(adapter, asks, Calls(turn=turn)).run()
+            if target.kind is Kind.IMAGE_CLASSIFIER:
+                return await ImageExamination(adapter, looks_for(target, asks), Calls(turn=turn)).run()
+            return await PredictorExamination(adapter, samples_for(target, asks), Calls(turn=turn)).run()
+
+
+@asynccontextmanager
+async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
+    """Build the rated service and the author, if the job has one, and connect to them while the block runs.
+
+    Raises
+    ------
+    TargetMoved
+        If a saved target has another address or protocol now.
+    """
+    settings, jitter = workplace.settings, generator(job.attempt)
+    rated, author = _rated_target(workplace, job), _author_target(workplace, job)
+    library = Library(workplace.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
+    egress = Egress(
+        settings.egress_networks,
+        response_cap=settings.response_cap_bytes,
+        scraping=settings.allow_scraping,
+        library=library,
+    )
+    async with egress, workplace.traffic() as traffic:
+
+        def service(target: Target, holder: str) -> JobService:
+            lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, jitter, traffic)
+            breaker = Breaker(settings.breaker_failures, settings.breaker_window)
+            on_call = partial(workplace.meter.called, place_of(target), target.protocol)
+            return JobService(target, connect(target, egress), Called(lane, breaker, on_call))
+
+        # both may have one address, so the author holds its places under a name of its own
+        yield service(rated, job.id), None if author is None else service(author, f"{job.id}:author")
+
+
+async def examine(
+    rated: JobService,
+    author: JobService | None,
+    first: Sequence[Ask],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    resumed: bool,
+) -> Adapter:
+    """Examine the services by a job's first questions, and return the adapter that sends all its questions.
+
+    A job that is resumed has recorded answers; what an author writes costs money, so it is not asked for a sample
+    again. A job without first questions rates recorded choices, and nothing is examined.
+    """
+    to_write = [ask for ask in first if isinstance(ask, AUTHORED)]
+    adapter = rated.adapter
+    if author is None and to_write and resumed:
+        adapter = one_by_one(adapter)
+    elif first:
+        asks = [ask for ask in first if author is None or not isinstance(ask, AUTHORED)]
+        adapter = (await rated.examine(pairs, asks)).adapter
+    if author is None:
+        return adapter
+    if to_write and not resumed:
+        await author.examine((), to_write)
+    return Roles(adapter, author.adapter)
+
+
+def describe(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description of a target that its rating shows, with its digest."""
+    descriptor = {
+        "name": target["name"],
+        "kind": target["kind"],
+        "protocol": target["protocol"],
+        "url": target.get("base_url"),
+        "settings": target.get("settings") or {},
+    }
+    return {**descriptor, "digest": target_digest(descriptor)}
+
+
+def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """List the hosts that some targets send questions to, in alphabetical order.
+
+    Parameters
+    ----------
+    *described : mapping or None
+        Descriptors as jobs carry them. A protocol with a fixed address is listed by its name.
+    """
+    named: set[str] = set()
+    for one in described:
+        if one is None:
+            continue
+        links = (one.get("settings") or {}).get("links") if one["protocol"] == CHAIN else None
+        for each in links or [one]:
+            named.add(urlsplit(str(each.get("base_url") or "")).netloc.rpartition("@")[2] or str(each["protocol"]))
+    return tuple(sorted(named))
+
+
+# ------------------------------------------------------------------------------- targets and their secrets
+def _rated_target(workplace: Workplace, job: Job) -> Target:
+    """Build the target from the job's snapshot; its secret was sent with the job or belongs to a saved target."""
+    secret = (
+        _saved_secret(workplace, job, job.target_id, job.target)
+        if job.sealed_secret is None
+        else workplace.vault.open(job.sealed_secret, tenant=job.tenant, target=job.id, field="secret")
+    )
+    return keep_to_links(_build(job.target, secret, _link_secrets(workplace, job)))
+
+
+def _author_target(workplace: Workplace, job: Job) -> Target | None:
+    """Build the author from the job's snapshot; its secret belongs to its saved target."""
+    if job.author is None:
+        return None
+    return _build(job.author, _saved_secret(workplace, job, job.author.get("id"), job.author))
+
+
+def _build(snapshot: Mapping[str, Any], secret: str | None, links: Mapping[str, str] | None = None) -> Target:
+    return Target(
+        name=snapshot["name"],
+        kind=Kind(snapshot["kind"]),
+        protocol=snapshot["protocol"],
+        base_url=snapshot.get("base_url") or "",
+        settings=snapshot.get("settings") or {},
+        secret=secret,
+        limits=Limits(**(snapshot.get("limits") or {})),
+        link_secrets=links or {},
+    )
+
+
+def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapshot: Mapping[str, Any]) -> str | None:
+    """Open the secret of a saved target; a target that was removed since has none.
+
+    Raises
+    ------
+    TargetMoved
+        If the target has another address now: its secret may not be meant for the old one.
+    """
+    if target_id is None:
+        return None
+    with workplace.database.read() as connection:
+        row = targets.find(connection, target_id, job.tenant)
+    if row is None:
+        return None
+    if not _same_address(row, snapshot):
+        raise TargetMoved(row.name, row.id)
+    if row.sealed_secret is None:
+        return None
+    return workplace.vault.open(row.sealed_secret, tenant=job.tenant, target=row.id, field="secret")
+
+
+def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
+    """Open the secrets of a chain's saved links; the job itself never carries them."""
+    if job.target["protocol"] != CHAIN:
+        return {}
+    links = {link["id"]: link for link in job.target["settings"]["links"] if link.get("id")}
+    with workplace.database.read() as connection:
+        saved = compositions.targets_named(connection, job.tenant, links)
+    return {
+        name: workplace.vault.open(row.sealed_secret, tenant=job.tenant, target=name, field="secret")
+        for name, row in saved.items()
+        if row.sealed_secret is not None and _same_address(row, links[name])
+    }
+
+
+def _same_address(row: StoredTarget, snapshot: Mapping[str, Any]) -> bool:
+    """Whether a saved target still has the address and protocol of a job's snapshot."""
+    return (row.protocol, row.base_url) == (snapshot["protocol"], snapshot.get("base_url") or "")
