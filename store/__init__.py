@@ -1,1 +1,1 @@
-"""What is remembered: jobs, evidence, ratings, targets, keys. The only package that knows SQL."""
+"""Storage of jobs, observations, ratings, targets, corpora, webhooks and keys; no other package uses SQL."""

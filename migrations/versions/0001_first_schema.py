@@ -14,7 +14,7 @@ COUNTED = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Make every table."""
+    """Create the tables."""
     _jobs()
     _records_of_jobs()
     _ratings()
@@ -29,7 +29,7 @@ def downgrade() -> None:
 
 
 def _jobs() -> None:
-    """Make the table of jobs."""
+    """Create the table of jobs."""
     op.create_table(
         "jobs",
         sa.Column("id", sa.Text(), nullable=False),
@@ -90,7 +90,7 @@ def _jobs() -> None:
 
 
 def _records_of_jobs() -> None:
-    """Make the tables of observations, events and notices."""
+    """Create the tables of observations, events and notices."""
     op.create_table(
         "observations",
         sa.Column("job_id", sa.Text(), nullable=False),
@@ -142,7 +142,7 @@ def _records_of_jobs() -> None:
 
 
 def _ratings() -> None:
-    """Make the table of ratings."""
+    """Create the table of ratings."""
     op.create_table(
         "ratings",
         sa.Column("id", sa.Text(), nullable=False),
@@ -176,7 +176,7 @@ def _ratings() -> None:
 
 
 def _targets() -> None:
-    """Make the table of targets."""
+    """Create the table of targets."""
     op.create_table(
         "targets",
         sa.Column("id", sa.Text(), nullable=False),
@@ -202,7 +202,7 @@ def _targets() -> None:
 
 
 def _keys() -> None:
-    """Make the tables of API keys and of idempotency keys."""
+    """Create the tables of API keys and idempotency keys."""
     op.create_table(
         "api_keys",
         sa.Column("id", sa.Text(), nullable=False),

@@ -49,7 +49,7 @@ def downgrade() -> None:
 
 
 def _webhooks() -> None:
-    """Webhooks."""
+    """Create the table of webhooks."""
     op.create_table(
         "webhooks",
         sa.Column("id", sa.Text(), nullable=False),
@@ -81,7 +81,7 @@ def _webhooks() -> None:
 
 
 def _deliveries() -> None:
-    """Deliveries to webhooks, and each attempt."""
+    """Create the tables of deliveries and attempts."""
     op.create_table(
         "deliveries",
         sa.Column("id", sa.Text(), nullable=False),

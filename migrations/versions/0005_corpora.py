@@ -21,7 +21,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget them."""
+    """Drop the tables, and disallow specifications of stereotypes."""
     for table in ("images", "corpus_items", "corpora"):
         op.drop_table(table)
     op.execute("DELETE FROM specifications WHERE kind IN ('stereotype', 'visual')")
@@ -29,7 +29,7 @@ def downgrade() -> None:
 
 
 def _corpora() -> None:
-    """Make the table of corpora."""
+    """Create the table of corpora."""
     op.create_table(
         "corpora",
         sa.Column("id", sa.Text(), nullable=False),
@@ -59,7 +59,7 @@ def _corpora() -> None:
 
 
 def _items() -> None:
-    """Make the tables of items and of images."""
+    """Create the tables of items and images."""
     op.create_table(
         "corpus_items",
         sa.Column("id", sa.Text(), nullable=False),

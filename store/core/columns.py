@@ -1,4 +1,4 @@
-"""Column values: ids, encrypted secrets, and JSON that preserves any string.
+"""Column types and values: ids, encrypted secrets, text, and JSON that preserves any string.
 
 Targets reply with NUL characters and lone surrogates, which Postgres rejects in text columns. Small
 documents are therefore stored as ASCII JSON (other characters escaped). Replies of targets and other
@@ -89,24 +89,24 @@ class Packed(TypeDecorator[Any]):
 
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base 32: no I, L, O or U, so that an id survives being read aloud."""
+"""Crockford's base 32: no I, L, O or U, so that an id can be read aloud."""
 PAIRS = tuple(one + other for one in ALPHABET for other in ALPHABET)
 
 
 def new_id(prefix: str) -> str:
-    """Make an id that nobody else makes and that sorts by when it was made.
+    """Return a unique identifier that sorts by creation time.
 
     Parameters
     ----------
     prefix : str
-        What is named: ``job``, ``rat``, ``tgt``, ``key``, ``evt``.
+        The kind of row: ``job``, ``rat``, ``tgt``, ``key``, ``evt``.
 
     Returns
     -------
     str
         ``prefix_`` and 26 characters: 48 bits of milliseconds, 80 bits of randomness.
-        The milliseconds are this process's and only serve index locality; what happened
-        when is told by the database's clock (`store.core.clock`).
+        The milliseconds are this process's clock and only serve index locality; columns use the
+        database's clock (`store.core.clock`).
     """
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
     return f"{prefix}_" + "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
@@ -114,7 +114,7 @@ def new_id(prefix: str) -> str:
 
 @dataclass(frozen=True)
 class SealedSecret:
-    """A secret as it is stored.
+    """An encrypted secret.
 
     Attributes
     ----------
@@ -123,9 +123,9 @@ class SealedSecret:
     nonce : bytes
         12 random bytes, never used twice under a key.
     key_id : str
-        Which key sealed it.
+        Id of the encryption key.
     last4 : str
-        The last characters of the plain text, or fewer of a short one, to recognise it by.
+        Up to four last characters of the plain text, to recognise it.
     """
 
     ciphertext: bytes = field(repr=False)
@@ -135,7 +135,7 @@ class SealedSecret:
 
 
 def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
-    """Spread a sealed secret over its columns."""
+    """Return the column values of an encrypted secret."""
     return {
         "secret_ciphertext": sealed and sealed.ciphertext,
         "secret_nonce": sealed and sealed.nonce,
@@ -145,7 +145,7 @@ def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
 
 
 def sealed_from(row: RowMapping) -> SealedSecret | None:
-    """Gather a sealed secret from its columns."""
+    """Build an encrypted secret from its columns."""
     if row["secret_ciphertext"] is None:
         return None
     return SealedSecret(

@@ -152,7 +152,7 @@ RETRY_AFTER_S: Mapping[str, int] = {
 
 
 def unavailable(error: BaseException) -> StoreUnavailable | None:
-    """Say why the database could not serve, or ``None`` where the error is a defect."""
+    """Return the `StoreUnavailable` for an error, or ``None`` if the error is a defect."""
     reason = _reason(error)
     return None if reason is None else StoreUnavailable(reason, RETRY_AFTER_S[reason])
 
@@ -173,26 +173,30 @@ def _reason(error: BaseException) -> str | None:
             return known
     if error.connection_invalidated:
         return "unreachable"
-    # a driver that lost its connection has no SQLSTATE to report
+    # a driver that lost its connection reports no SQLSTATE
     return "unreachable" if state is None and isinstance(error, OperationalError | InterfaceError) else None
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise `StoreUnavailable` for database errors that mean "come back later"."""
+    """Raise `StoreUnavailable` for database errors that a retry can solve."""
     try:
         yield
     except SQLAlchemyError as error:
-        if (meant := unavailable(error)) is None:
+        if (outage := unavailable(error)) is None:
             raise
-        raise meant from error
+        raise outage from error
 
 
 @contextmanager
 def connecting() -> Iterator[None]:
-    """Raise `StoreUnavailable` for everything that keeps a connection from being made."""
+    """Raise `StoreUnavailable` for every error while connecting."""
     try:
         with translated():
             yield
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:  # asyncpg's connect is not wrapped
+    except (
+        OSError,
+        asyncpg.PostgresError,
+        asyncpg.InterfaceError,
+    ) as error:  # SQLAlchemy does not wrap asyncpg's connection errors
         raise StoreUnavailable("unreachable", RETRY_AFTER_S["unreachable"]) from error

@@ -17,18 +17,16 @@ from store.webhooks.outbox import announce
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened to a job.
+    """An event of a job.
 
     Attributes
     ----------
     id : int
-        Grows with time within a job; what ``Last-Event-ID`` names.
-    job_id : str
-        Whose event it is.
+        Increases within a job; the value of ``Last-Event-ID``.
     type : str
         ``queued``, ``claimed``, ``stage``, ``progress``, ``released``, ``succeeded``, ``failed`` or ``cancelled``.
     data : dict
-        Its facts.
+        Details of the event.
     at : int
         Milliseconds since 1970.
     """
@@ -44,12 +42,12 @@ _APPEND = insert(schema.events).values(at=now_ms())
 
 
 def append(c: Connection, job_id: str, type: str, data: Mapping[str, Any], *, fence: int) -> None:  # noqa: A002
-    """Add an event. The caller holds the job's row, so that ids of one job are committed in order."""
+    """Append an event. The caller has locked the job's row, so that the ids of a job are committed in order."""
     c.execute(_APPEND, {"job_id": job_id, "type": type, "data": dict(data), "fence": fence})
 
 
 def events(c: Connection, job_id: str, after: int, limit: int = 500) -> list[Event]:
-    """Read a job's events after the one with id `after` (0: from the start), oldest first."""
+    """List a job's events after the one with id `after` (0: from the start), oldest first."""
     table = schema.events
     rows = c.execute(
         select(table.c.id, table.c.job_id, table.c.type, table.c.data, table.c.at)

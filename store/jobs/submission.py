@@ -1,7 +1,6 @@
-"""Submission of a job: the digest of its request, the existing work that answers it, and the new row.
+"""Submission of jobs: digests of requests, existing work that answers them, and new rows.
 
-Statements that every request needs are built once, when the module is imported: building one takes
-longer than the database needs to answer it.
+Statements are built once, at import, because building one takes longer than executing it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of
 from store.webhooks.outbox import announce
 
 MOST_COUNTED = 200
-"""Places in the queue that are counted; the work of a status must not grow with the queue."""
+"""Maximum number of queued jobs that are counted, so that reading a status stays cheap with a long queue."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,11 @@ class ExistingWork:
     Attributes
     ----------
     rating_id : str or None
-        Newest rating of the same request that is not too old, expired or withdrawn.
+        Newest rating of an equal request that is neither too old nor expired nor withdrawn.
     twin_id : str or None
-        Newest unfinished job of the same request, unless it is being cancelled.
+        Newest unfinished job of an equal request, unless it is being cancelled.
     active : int
-        The tenant's unfinished jobs, counted up to the number that was asked about.
+        The tenant's unfinished jobs, counted up to the given maximum.
     ahead : int
         Jobs of all tenants due before one that is added now, counted up to `MOST_COUNTED`.
     """
@@ -78,7 +77,7 @@ _unfinished = (
 
 
 _due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()).limit(MOST_COUNTED).subquery()
-_STANDING = select(
+_EXISTING_WORK = select(
     _rating_id.label("rating_id"),
     _twin_id.label("twin_id"),
     select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
@@ -87,14 +86,14 @@ _STANDING = select(
 
 
 def standing(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> ExistingWork:
-    """Read how a request stands; `most` is where counting the tenant's unfinished jobs ends."""
-    asked = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
-    return ExistingWork(*c.execute(_STANDING, asked).one())
+    """Read existing work for a request; count at most `most` unfinished jobs of the tenant."""
+    values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
+    return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
 
 
 def serialise(c: Connection, request_digest: str) -> None:
-    """Make equal requests wait for each other until the transaction ends. On SQLite all writes do."""
-    if c.dialect.name != "sqlite":
+    """Lock a request digest until the transaction ends, so that equal requests run one after another."""
+    if c.dialect.name != "sqlite":  # SQLite serialises all writes
         c.execute(_LOCK, {"digest": request_digest})
 
 
@@ -115,19 +114,19 @@ _AHEAD = select(_ahead_of(bindparam("due", type_=BigInteger), bindparam("job_id"
 
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
-    """Read a job of a tenant; workers, who serve all of them, say ``None``."""
-    asked = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
-    row = c.execute(_FOUND if tenant is None else _OWNED, asked).mappings().one_or_none()
+    """Read a tenant's job; ``tenant=None`` reads any tenant's."""
+    values = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
+    row = c.execute(_FOUND if tenant is None else _OWNED, values).mappings().one_or_none()
     return None if row is None else job_from(row)
 
 
 def queue_position(c: Connection, job: Job) -> int | None:
-    """Count a queued job's place in the queue of all tenants.
+    """Return a queued job's position in the queue of all tenants.
 
     Returns
     -------
     int or None
-        1 is next; `MOST_COUNTED` + 1 stands for every later place; ``None`` is not queued.
+        1 is the next job; `MOST_COUNTED` + 1 is any later position; ``None`` if the job is not queued.
     """
     if job.status != "queued":
         return None
@@ -142,22 +141,20 @@ def request_digest(
     seed: int,
     author: Mapping[str, Any] | None = None,
 ) -> str:
-    """Name a request so that equal requests have equal names.
+    """Compute a digest over everything that affects the result of a request.
 
     Parameters
     ----------
-    tenant : str
-        Who asks.
     target_id : str or None
-        The kept target, if it is one.
+        The saved target, if the request names one.
     target : mapping
-        Its description as a job carries it: kind, protocol, base_url, settings.
+        Its description as in a job: kind, protocol, base_url, settings.
     experiment : mapping or str
         The method's full specification, or ``"probe"``.
     seed : int
-        Seed of everything random.
+        Seed of all random numbers.
     author : mapping, optional
-        Description of the service that writes or draws, as a job carries it.
+        Description of the service that generates sentences or pictures, as in a job.
 
     Returns
     -------
@@ -165,7 +162,7 @@ def request_digest(
         ``sha256:…``
     """
     described = _described(target)
-    asked = {
+    request = {
         "tenant": tenant,
         "target": target_id or described,
         "described": described,
@@ -173,8 +170,8 @@ def request_digest(
         "seed": seed,
     }
     if author is not None:
-        asked["author"] = {"id": author.get("id"), "described": _described(author)}
-    return digest_of(asked)
+        request["author"] = {"id": author.get("id"), "described": _described(author)}
+    return digest_of(request)
 
 
 def _described(target: Mapping[str, Any]) -> str:
@@ -188,7 +185,7 @@ def _described(target: Mapping[str, Any]) -> str:
     )
 
 
-# ------------------------------------------------------------------------------- new work
+# ------------------------------------------------------------------------------- new jobs
 _INSERT = (
     insert(jobs)
     .values(
@@ -205,14 +202,14 @@ _INSERT_FINISHED = _INSERT.values(finished_at=now_ms())
 
 
 def add(c: Connection, new: NewJob) -> Job:
-    """Write a job down as queued, due at once. The row is its own dispatch request."""
+    """Add a queued job, due at once. Its row is the dispatch request."""
     job = _insert(c, _INSERT, new, status="queued", stage="queued")
     append(c, job.id, "queued", {"expected": job.expected}, fence=0)
     return job
 
 
 def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
-    """Write a job down that a fresh rating answers already: born succeeded, with its notice."""
+    """Add a job that an existing rating answers: already succeeded, with its notice."""
     job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id)
     append(c, job.id, "succeeded", {"rating_id": rating_id}, fence=0)
     announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": job.status, "rating_id": rating_id})
@@ -220,46 +217,44 @@ def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
 
 
 def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
-    """Write several jobs down in as many statements as one would take.
+    """Add several jobs, in a number of statements that does not depend on how many they are.
 
     Parameters
     ----------
-    c : Connection
-        A transaction.
     wanted : sequence of (NewJob, str or None)
-        Each with the fresh rating that answers it already, or ``None``: then it is queued.
+        Each with the id of an existing rating that answers it, or ``None`` to queue it.
 
     Returns
     -------
     list of Job
-        In the order in which they are wanted.
+        In the order of `wanted`.
     """
-    born: dict[str, Job] = {}
+    added: dict[str, Job] = {}
     for statement, state, some in (
         (_INSERT, {"status": "queued", "stage": "queued"}, [one for one in wanted if one[1] is None]),
         (_INSERT_FINISHED, {"status": "succeeded", "stage": "rated"}, [one for one in wanted if one[1] is not None]),
     ):
         if some:
             rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in some]
-            born.update((row["id"], job_from(row)) for row in c.execute(statement, rows).mappings())
-    made = [born[new.id] for new, _ in wanted]
-    if made:
-        c.execute(insert(events_table), [_birth(job) for job in made])
-    if ended := [job for job in made if job.finished]:
-        c.execute(insert(outbox_table), [_notice_of(job) for job in ended])
-    return made
+            added.update((row["id"], job_from(row)) for row in c.execute(statement, rows).mappings())
+    new_jobs = [added[new.id] for new, _ in wanted]
+    if new_jobs:
+        c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
+    if finished := [job for job in new_jobs if job.finished]:
+        c.execute(insert(outbox_table), [_notice_of(job) for job in finished])
+    return new_jobs
 
 
-def _birth(job: Job) -> dict[str, Any]:
-    told = {"rating_id": job.rating_id} if job.finished else {"expected": job.expected}
-    return {"job_id": job.id, "type": job.status, "data": told, "fence": 0, "at": job.created_at}
+def _first_event(job: Job) -> dict[str, Any]:
+    data = {"rating_id": job.rating_id} if job.finished else {"expected": job.expected}
+    return {"job_id": job.id, "type": job.status, "data": data, "fence": 0, "at": job.created_at}
 
 
 def _notice_of(job: Job) -> dict[str, Any]:
     kind, at = f"job.{job.status}", job.created_at
-    told = {"type": kind, "data": {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}}
+    payload = {"type": kind, "data": {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}}
     due = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
-    return {"job_id": job.id, "kind": kind, "payload": told, **due}
+    return {"job_id": job.id, "kind": kind, "payload": payload, **due}
 
 
 def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:

@@ -1,1 +1,1 @@
-"""API keys, sealed secrets, signing keys, and key rotation."""
+"""API keys, encrypted secrets, signing keys, and key rotation."""

@@ -1,4 +1,4 @@
-"""An agency to be broken, a service that counts, and what "survived" means."""
+"""Fixtures of the chaos tests: an agency, a target that counts its calls, and the check of promises."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.reference_ratings import reference_ratings, without_run
 from tests.support.scaled_agency import ScaledAgency, running_agency
 
 CHUNK = 20 + 4
-"""Replies between two commits, and what two calls at a time have under way."""
+"""Calls that a crash can repeat: 20 replies between two commits and 4 calls in flight."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is broken, and over how many jobs."""
+    """Number of faults and jobs of a test."""
 
     kills: int
     jobs: int
@@ -58,7 +58,7 @@ def agency(target: CountingTarget) -> Iterator[ScaledAgency]:
 
 @dataclass
 class Batch:
-    """Some jobs of a agency, with the ratings they must get."""
+    """Jobs of an agency with their expected ratings."""
 
     agency: ScaledAgency
     target: CountingTarget
@@ -67,13 +67,13 @@ class Batch:
     expected: list[dict[str, Any]]
 
     def survived(self, *, seconds: float = 360, chunk: int = CHUNK) -> PromiseReport:
-        """Wait for every job; hold what happened against every promise."""
+        """Wait for every job and check every promise of docs/reliability.md."""
         ended = self.agency.finished(self.ids, seconds)
         assert {job["status"] for job in ended} == {"succeeded"}, [job["error"] for job in ended]
         found = check_promises(self.agency.database_url, all_ended=False)
         assert found.broken == []
         ratings = [without_run(self.agency.read(job["rating"]["href"])) for job in ended]
-        assert ratings == self.expected, "a disturbed job got another rating"
+        assert ratings == self.expected, "a job with faults got another rating than without"
         for name, job_id in zip(self.names, self.ids, strict=True):
             crashes = found.claims[job_id] - 1
             again = repeated(found, job_id, self.target.counts[name])

@@ -1,4 +1,4 @@
-"""One fault after the other, each with the promise of docs/reliability.md. An agency of two APIs and two workers."""
+"""Single faults on an agency of two APIs and two workers, as promised in docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.tasks import RUN_JOB
 
 
-def wait_for(what, seconds: float = 240, every: float = 0.1):
-    """Wait until something is true; return it."""
+def wait_for(read, seconds: float = 240, every: float = 0.1):
+    """Poll a function until its result is true; return the result."""
     until = time.monotonic() + seconds
-    while not (seen := what()):
-        assert time.monotonic() < until, "it never came"
+    while not (result := read()):
+        assert time.monotonic() < until, f"not true within {seconds} s"
         time.sleep(every)
-    return seen
+    return result
 
 
 def status_of(port: int, method: str, path: str, timeout: float = 30) -> tuple[int, dict[str, str], float]:
@@ -62,7 +62,7 @@ def port(agency) -> int:
 
 
 # ---------------------------------------------------------------------------- Redis
-def test_a_post_is_accepted_while_redis_is_down_and_runs_when_it_is_back(agency, post):
+def test_job_posted_while_redis_is_down_runs_after_redis_is_back(agency, post):
     agency.redis.stop()
     try:
         batch = post(2)
@@ -73,11 +73,11 @@ def test_a_post_is_accepted_while_redis_is_down_and_runs_when_it_is_back(agency,
     batch.survived()
 
 
-def test_a_redis_that_stalls_holds_nothing_up_for_long(agency, post):
+def test_jobs_finish_after_redis_was_frozen(agency, post):
     batch = post(2)
     agency.redis.freeze()
     try:
-        more = post_more(agency, batch)
+        more = post_another(agency, batch)
         time.sleep(4)
     finally:
         agency.redis.thaw()
@@ -85,11 +85,11 @@ def test_a_redis_that_stalls_holds_nothing_up_for_long(agency, post):
     assert agency.finished([more], 60)[0]["status"] == "succeeded"
 
 
-def post_more(agency, batch) -> str:
+def post_another(agency, batch) -> str:
     return agency.post(rating_request(batch.target.url(f"{batch.names[0]}-more"), 99))
 
 
-def test_a_redis_without_memory_refuses_messages_and_no_job(agency, post, port):
+def test_jobs_are_accepted_and_finish_while_redis_is_out_of_memory(agency, post, port):
     agency.redis.command("CONFIG", "SET", "maxmemory", "1")
     try:
         before = metric(port, "assay_doorbell_failures_total")
@@ -100,14 +100,14 @@ def test_a_redis_without_memory_refuses_messages_and_no_job(agency, post, port):
     batch.survived()
 
 
-def test_a_message_that_is_lost_is_sent_again(agency, post):
+def test_lost_message_is_sent_again(agency, post):
     for worker in agency.workers:
         worker.freeze()
     try:
         batch = post(5)
-        # Redis hands a message to a client that was waiting for one when it was frozen: that one is late, not lost.
-        kept = 5 - len(agency.workers)
-        wait_for(lambda: int(agency.redis.command("LLEN", "celery").strip(b":\r\n")) >= kept)
+        # Each frozen worker was waiting for a message and has received one, which is delayed and not lost.
+        in_redis = 5 - len(agency.workers)
+        wait_for(lambda: int(agency.redis.command("LLEN", "celery").strip(b":\r\n")) >= in_redis)
         agency.redis.flush()
     finally:
         for worker in agency.workers:
@@ -115,7 +115,7 @@ def test_a_message_that_is_lost_is_sent_again(agency, post):
     batch.survived()
 
 
-def test_a_message_delivered_ten_times_is_one_run(agency, post):
+def test_message_delivered_ten_times_runs_the_job_once(agency, post):
     ring = Doorbell(make_celery(Settings(broker_url=agency.redis.url)))
     batch = post(1)
     for _ in range(10):
@@ -124,7 +124,7 @@ def test_a_message_delivered_ten_times_is_one_run(agency, post):
     assert found.claims[batch.ids[0]] == 1
 
 
-def test_a_message_nobody_understands_harms_nobody(agency, post):
+def test_invalid_messages_are_ignored(agency, post):
     app = make_celery(Settings(broker_url=agency.redis.url))
     app.send_task("assay.of_another_version", args=["job_x"], ignore_result=True)
     app.send_task(RUN_JOB, args=["job_that_never_was"], ignore_result=True)
@@ -132,8 +132,8 @@ def test_a_message_nobody_understands_harms_nobody(agency, post):
     post(2).survived()
 
 
-def test_a_deaf_worker_ends_with_75_and_its_successor_does_the_work(agency, post):
-    """Deaf for real: the consumer is cancelled through Celery's own remote control."""
+def test_worker_without_messages_exits_with_75_and_its_successor_runs_the_jobs(agency, post):
+    """The consumer is cancelled through Celery's remote control, so that the worker gets no messages."""
     before = [len(worker.exits) for worker in agency.workers]
     app = make_celery(Settings(broker_url=agency.redis.url))
     answered = wait_for(lambda: app.control.cancel_consumer("celery", reply=True, timeout=3))
@@ -146,7 +146,7 @@ def test_a_deaf_worker_ends_with_75_and_its_successor_does_the_work(agency, post
 
 
 # ---------------------------------------------------------------------------- Postgres
-def test_while_postgres_is_away_the_answer_is_503_with_a_time_to_come_back(agency, post, port):
+def test_responses_are_503_with_retry_after_while_postgres_is_down(agency, post, port):
     batch = post(2)
     agency.asked(batch.ids[0], 5)
     agency.postgres.stop(immediately=True)
@@ -169,7 +169,7 @@ def locked(database_url: str, statement: str) -> Iterator[None]:
         yield
 
 
-def test_an_exhausted_pool_answers_503_within_its_patience(agency):
+def test_exhausted_connection_pool_answers_503_after_its_timeout(agency):
     """Every connection waits for a lock; the next request is refused after pool_timeout_s (2 s)."""
     seen: list[tuple[int, float]] = []
     port = int(agency.client(1).url.rsplit(":", 1)[1])
@@ -187,7 +187,7 @@ def test_an_exhausted_pool_answers_503_within_its_patience(agency):
     assert {status for status, _ in seen} == {503}
     refused = sorted(seconds for _, seconds in seen)
     assert len(refused) == 60
-    assert refused[0] < 3.5, "those without a connection hear so after two seconds"
+    assert refused[0] < 3.5, "requests without a connection fail after two seconds"
     assert status_of(port, "GET", "/v1/jobs/job_x")[0] == 404
 
 
@@ -197,8 +197,8 @@ $$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END 
 """
 
 
-def test_a_full_disk_loses_nothing_and_leaves_no_half_rating(agency, post, port):
-    """A quota stands for the disk: the ledger's table refuses rows as a full disk does (53100)."""
+def test_full_disk_loses_no_job_and_stores_no_partial_rating(agency, post, port):
+    """Triggers simulate the full disk: the tables refuse rows with error 53100."""
     batch = post(2, delay_s=0.1)
     for job_id in batch.ids:
         agency.asked(job_id, 5)
@@ -224,28 +224,28 @@ AHEAD = """
 import sys, time
 real = time.time
 time.time = lambda: real() + 3600
-from store import jobs, migrate
 from store.core.database import Database
+from store.jobs import jobs
 with Database(sys.argv[1]).write() as connection:
     print(jobs.claim(connection, sys.argv[2], "an hour ahead", 30), jobs.due(connection))
 """
 
 
-def test_a_worker_whose_clock_is_wrong_takes_no_job_from_another(agency, post):
+def test_worker_with_a_wrong_clock_claims_no_leased_job(agency, post):
     """Only the database's clock counts: a worker an hour ahead sees no lease as ended."""
     batch = post(1, delay_s=0.05)
     agency.asked(batch.ids[0], 5)
-    said = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", AHEAD, agency.database_url, batch.ids[0]], capture_output=True, text=True, check=True
     )
-    assert said.stdout.split() == ["None", "[]"]
+    assert done.stdout.split() == ["None", "[]"]
     assert batch.survived().claims[batch.ids[0]] == 1
 
 
 # ---------------------------------------------------------------------------- processes
-def test_an_api_killed_between_commit_and_dispatch_loses_no_job(agency, target):
-    """The row without a ring is what such an API leaves behind."""
-    asked = rating_request(target.url("unheard"), 5)
+def test_job_is_dispatched_if_the_api_dies_after_the_commit(agency, target):
+    """A copied row without a message stands for the job of such an API."""
+    asked = rating_request(target.url("undispatched"), 5)
     job_id = agency.post(asked)
     with psycopg.connect(agency.database_url, autocommit=True) as connection:
         new_id = f"{job_id}X"
@@ -269,7 +269,7 @@ def test_an_api_killed_between_commit_and_dispatch_loses_no_job(agency, target):
     assert agency.finished([new_id], 60)[0]["status"] == "succeeded"
 
 
-def test_an_api_killed_before_its_commit_leaves_no_job(agency, target):
+def test_no_job_exists_if_the_api_dies_before_the_commit(agency, target):
     name, seen = "never", list[BaseException]()
 
     def try_to_post() -> None:
@@ -284,21 +284,21 @@ def test_an_api_killed_before_its_commit_leaves_no_job(agency, target):
         time.sleep(1)
         agency.apis[0].kill()
         posting.join(40)
-        time.sleep(1)  # the server looks twice a second whether anybody still waits for it
+        time.sleep(1)  # the server checks twice a second whether the client is still connected
     assert len(seen) == 1
     wait_for(lambda: agency.client(0).wait_until_ready(30))
     listed = agency.read(f"/v1/jobs?target_url={target.url(name)}")
     assert listed["items"] == []
 
 
-def test_a_job_that_kills_every_worker_is_given_up(agency, target, post):
-    """Each attempt dies before it records anything new."""
+def test_job_that_kills_every_worker_fails(agency, target, post):
+    """Each attempt is killed before it records an observation."""
     before = len(check_promises(agency.database_url, all_ended=False).broken)
     target.delay_s = 30
     job_id = agency.post(rating_request(target.url("poison"), 3))
     done = threading.Event()
 
-    def kill_whoever_takes_it() -> None:
+    def kill_its_worker() -> None:
         fence = 0
         while not done.wait(0.05):
             with psycopg.connect(agency.database_url, autocommit=True) as connection:
@@ -311,7 +311,7 @@ def test_a_job_that_kills_every_worker_is_given_up(agency, target, post):
                     child.kill()
                     fence = row[0]
 
-    killer = threading.Thread(target=kill_whoever_takes_it)
+    killer = threading.Thread(target=kill_its_worker)
     killer.start()
     try:
         ended = agency.finished([job_id], 120)[0]
@@ -324,7 +324,7 @@ def test_a_job_that_kills_every_worker_is_given_up(agency, target, post):
     post(2).survived()
 
 
-def test_a_worker_of_another_version_does_not_start_on_this_schema(agency, tmp_path):
+def test_processes_do_not_start_on_a_newer_schema(agency, tmp_path):
     name = f"newer_{time.monotonic_ns()}"
     agency.postgres.execute(f"CREATE DATABASE {name}")
     migrate.upgrade(agency.postgres.url(name))
@@ -344,7 +344,7 @@ def test_a_worker_of_another_version_does_not_start_on_this_schema(agency, tmp_p
         assert "Traceback" not in done.stderr
 
 
-def test_a_cancelled_job_stops_within_ten_seconds(agency, target):
+def test_cancelled_job_stops_within_ten_seconds(agency, target):
     target.delay_s = 0.1
     job_id = agency.post(rating_request(target.url("unwanted"), 8))
     agency.asked(job_id, 4)
@@ -358,7 +358,7 @@ def test_a_cancelled_job_stops_within_ten_seconds(agency, target):
 
 
 # ---------------------------------------------------------------------------- many at once
-def test_hundreds_who_poll_one_job_are_all_answered_soon(agency, target, port):
+def test_400_concurrent_pollers_of_a_job_are_answered_within_five_seconds(agency, target, port):
     target.delay_s = 0.05
     job_id = agency.post(rating_request(target.url("watched"), 4))
     _, each = asyncio.run(hammer(port, iter([get(f"/v1/jobs/{job_id}")] * 4000), 400, b"HTTP/1.1 200"))
@@ -368,8 +368,8 @@ def test_hundreds_who_poll_one_job_are_all_answered_soon(agency, target, port):
     assert agency.finished([job_id])[0]["status"] == "succeeded"
 
 
-def test_two_jobs_on_one_target_keep_to_its_limit_together(agency, target):
-    """Both workers, four children: the target allows two calls at a time."""
+def test_jobs_on_one_target_share_its_concurrency_limit(agency, target):
+    """Four processes of two workers call a target that allows two concurrent calls."""
     target.delay_s = 0.03
     name = "polite"
     target.most_at_once[name] = 0
@@ -380,8 +380,8 @@ def test_two_jobs_on_one_target_keep_to_its_limit_together(agency, target):
     assert target.most_at_once[name] == 2
 
 
-def test_the_reconciler_s_share_of_work_does_not_grow_with_what_is_done(agency):
-    """Both of its queries are answered from an index, whatever else the table holds."""
+def test_reconciler_query_uses_an_index(agency):
+    """The plan of its query has no sequential scan."""
     database = Database(agency.database_url)
     with database.read() as connection:
         assert jobs.due(connection) == []
@@ -398,7 +398,7 @@ def test_the_reconciler_s_share_of_work_does_not_grow_with_what_is_done(agency):
     assert "Seq Scan" not in plan
 
 
-def test_an_unknown_page_is_never_a_failure_of_the_service(agency):
+def test_unknown_path_is_404(agency):
     with pytest.raises(HTTPError) as refused:
         urlopen(f"{agency.client(0).url}/v1/nothing", timeout=10)
     with refused.value:

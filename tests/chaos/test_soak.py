@@ -1,4 +1,4 @@
-"""An agency at work for a while keeps its memory and its descriptors (docs/reliability.md, row 60)."""
+"""Soak test: memory and file descriptors of an agency under load (docs/reliability.md, row 60)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_GROWN_MB, MOST_MORE_FDS = 16, 8
 
 
 def footprint(agency) -> tuple[float, int]:
-    """Largest resident memory (MB) and number of descriptors over all processes of the agency."""
+    """Return the largest resident memory (MB) and number of file descriptors of a process of the agency."""
     memory, descriptors = 0.0, 0
     for each in agency.processes:
         family = [psutil.Process(each.process.pid), *each.children()]
@@ -24,7 +24,7 @@ def footprint(agency) -> tuple[float, int]:
     return memory, descriptors
 
 
-def test_memory_and_descriptors_stay_flat(agency, target, pytestconfig: pytest.Config):
+def test_memory_and_file_descriptors_do_not_grow(agency, target, pytestconfig: pytest.Config):
     target.delay_s = 0
     seconds, seed = SECONDS[pytestconfig.getoption("--chaos-scale")], 0
 
@@ -40,7 +40,7 @@ def test_memory_and_descriptors_stay_flat(agency, target, pytestconfig: pytest.C
             agency.read(job["rating"]["href"])
         agency.read("/v1/jobs?limit=50")
 
-    for _ in range(3):  # until every child has imported and opened what it needs
+    for _ in range(3):  # warm-up: every process imports its modules and opens its files
         some_jobs()
     before_mb, before_fds = footprint(agency)
     until, print_at = time.monotonic() + seconds, time.monotonic()

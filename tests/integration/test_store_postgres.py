@@ -1,8 +1,6 @@
-"""What only a real server can show: locks between sessions, restarts, refusals."""
+"""Tests on a Postgres server: locks between sessions, restarts and errors."""
 
 import asyncio
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 
 import pytest
@@ -12,7 +10,8 @@ from store.core import migrate
 from store.core.database import AsyncDatabase, Database
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
-from store.jobs.jobs import NewJob
+from tests.support.concurrency import run_concurrently
+from tests.support.jobs import new_job
 
 
 @pytest.fixture
@@ -21,31 +20,11 @@ def database(postgres_url):
         yield database
 
 
-def a_job(**special):
-    plain = {
-        "tenant": "acme",
-        "kind": "rating",
-        "target_id": None,
-        "target": {"name": "Mirror", "base_url": "http://mirror"},
-        "sealed_secret": None,
-        "experiment": {"method": "round-trip"},
-        "request_digest": "sha256:1",
-        "seed": 7,
-        "visibility": "private",
-        "callback_url": None,
-        "max_calls": 100,
-        "deadline_s": 3600,
-        "expected": 240,
-        "key_id": None,
-    }
-    return NewJob(**{**plain, **special})
-
-
 def unavailable(reason):
     return pytest.raises(StoreUnavailable, match=rf"\({reason}\)")
 
 
-def test_of_two_reconcilers_one_acts_and_the_other_after_it(database):
+def test_only_one_of_two_reconcilers_gets_the_lock(database):
     with database.write() as first, database.write() as second:
         assert jobs.reconciler_lock(first)
         assert not jobs.reconciler_lock(second)
@@ -53,40 +32,37 @@ def test_of_two_reconcilers_one_acts_and_the_other_after_it(database):
         assert jobs.reconciler_lock(again)
 
 
-def test_a_heartbeat_waits_for_a_recording_and_a_new_observation_does_not(database, postgres_url):
-    """FOR NO KEY UPDATE: the ledger's foreign keys do not wait for the lock on their job."""
+def test_row_lock_of_a_job_blocks_heartbeats_but_not_new_events(database, postgres_url):
+    """The lock is FOR NO KEY UPDATE, so inserts with a foreign key to the job do not wait for it."""
     with database.write() as c:
-        claim = jobs.claim(c, jobs.add(c, a_job()).id, "worker")
+        claim = jobs.claim(c, jobs.add(c, new_job()).id, "worker")
     with ExitStack() as stack, database.write() as holding, database.write() as other:
         jobs.hold(holding, claim)
         insert = "INSERT INTO events (job_id, type, data, fence, at) VALUES (:id, 'progress', '{}', 0, 0)"
         other.execute(text("SET LOCAL lock_timeout = '100ms'"))
         other.execute(text(insert), {"id": claim.job.id})
-        impatient = stack.enter_context(closing(Database(postgres_url, lock_wait_s=0.1)))
-        with unavailable("locked"), impatient.write() as c:
+        second = stack.enter_context(closing(Database(postgres_url, lock_wait_s=0.1)))
+        with unavailable("locked"), second.write() as c:
             jobs.heartbeat(c, claim)
 
 
-def test_two_claims_on_an_expired_lease_give_one_claim(database):
+def test_one_of_several_concurrent_claims_of_an_expired_lease_succeeds(database):
     with database.write() as c:
-        job = jobs.add(c, a_job())
+        job = jobs.add(c, new_job())
         jobs.claim(c, job.id, "frozen worker", lease_s=0)
-    ready = threading.Barrier(8)
 
-    def want(name):
-        ready.wait()
+    def claim(number):
         with database.write() as c:
-            return jobs.claim(c, job.id, name)
+            return jobs.claim(c, job.id, f"worker {number}")
 
-    with ThreadPoolExecutor(8) as pool:
-        claims = list(pool.map(want, [f"worker {n}" for n in range(8)]))
+    claims = run_concurrently(8, claim)
     assert [claim.fence for claim in claims if claim is not None] == [2]
 
 
-def test_a_transaction_that_loses_a_deadlock_is_run_again(postgres_url):
+def test_transaction_that_loses_a_deadlock_is_retried(postgres_url):
     async def use():
         database = AsyncDatabase(postgres_url)
-        first, second = [(await database.write(jobs.add, a_job())).id for _ in range(2)]
+        first, second = [(await database.write(jobs.add, new_job())).id for _ in range(2)]
         runs = []
 
         def lock_in_order(c, one, other):
@@ -106,7 +82,7 @@ def test_a_transaction_that_loses_a_deadlock_is_run_again(postgres_url):
     ("state", "reason"),
     [("53100", "full"), ("53300", "busy"), ("25006", "read-only"), ("57P01", "unreachable"), ("40P01", "conflict")],
 )
-def test_a_server_s_refusals_are_outages_in_threads_and_in_the_event_loop(database, postgres_url, state, reason):
+def test_server_errors_are_reported_as_outages(database, postgres_url, state, reason):
     refusal = text(f"DO $$ BEGIN RAISE EXCEPTION 'hunter2' USING ERRCODE = '{state}'; END $$")
     with unavailable(reason) as refused, database.write() as c:
         c.execute(refusal)
@@ -121,9 +97,9 @@ def test_a_server_s_refusals_are_outages_in_threads_and_in_the_event_loop(databa
     asyncio.run(use())
 
 
-def test_a_restarted_server_is_an_outage_and_then_serves_as_before(postgres_server, database, postgres_url):
+def test_connections_recover_after_a_server_restart(postgres_server, database, postgres_url):
     with database.write() as c:
-        claim = jobs.claim(c, jobs.add(c, a_job()).id, "worker")
+        claim = jobs.claim(c, jobs.add(c, new_job()).id, "worker")
 
     async def use():
         service = AsyncDatabase(postgres_url)
@@ -150,7 +126,7 @@ def test_a_restarted_server_is_an_outage_and_then_serves_as_before(postgres_serv
         assert jobs.heartbeat(c, claim).held
 
 
-def test_an_idle_connection_that_the_server_closed_costs_one_refusal_at_most(postgres_server, postgres_url):
+def test_closed_idle_connections_cause_at_most_one_failed_request(postgres_server, postgres_url):
     async def use():
         service = AsyncDatabase(postgres_url, pool_size=3)
         await asyncio.gather(*(service.read(jobs.counts_by_status) for _ in range(3)))
@@ -168,7 +144,7 @@ def test_an_idle_connection_that_the_server_closed_costs_one_refusal_at_most(pos
     assert asyncio.run(use()) <= 1
 
 
-def test_nobody_listening_is_an_outage(short_dir):
+def test_missing_server_is_an_outage(short_dir):
     url = f"postgresql://postgres@/assay?host={short_dir}"
     with closing(Database(url)) as database, unavailable("unreachable"), database.read():
         pass
@@ -184,12 +160,11 @@ def test_nobody_listening_is_an_outage(short_dir):
     asyncio.run(use())
 
 
-def test_processes_that_start_at_once_migrate_an_empty_server_once(postgres_server):
+def test_concurrent_upgrades_of_an_empty_server_succeed(postgres_server):
     postgres_server.execute("CREATE DATABASE empty")
     url = postgres_server.url("empty")
     try:
-        with ThreadPoolExecutor(3) as pool:
-            list(pool.map(migrate.upgrade, [url] * 3))
+        run_concurrently(3, lambda _: migrate.upgrade(url))
         migrate.check(url)
     finally:
         postgres_server.execute("DROP DATABASE empty WITH (FORCE)")

@@ -1,4 +1,4 @@
-"""Spans reach an operator's collector over real HTTP, and hold no secret."""
+"""Tests of tracing: spans are exported to a collector over HTTP and contain no secret."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import httpx
 from pathlib import Path
 from cli.agency.tracing import start_tracing
 from service.app import create_app
-from store import migrate
+from store.core import migrate
 from store.core.settings import Settings
 from workers.targets.target_validator import Desk
 from workers.run_job import run_job
@@ -31,14 +31,14 @@ migrate.upgrade(settings.resolved_database_url)
 provider = start_tracing(settings, "api")
 app = create_app(settings, desk=Desk(settings), doorbell=lambda job: None, tracer_provider=provider)
 
-async def ask():
+async def post_job():
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://assay") as client:
         target = {"name": "t", "kind": "translator", "protocol": "libretranslate", "base_url": "http://127.0.0.1:1",
                   "secret": "very-secret-word"}
         asked = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}}
         return (await client.post("/v1/jobs", json=asked)).json()["id"]
 
-run_job(asyncio.run(ask()), open_workplace(settings), "here")
+run_job(asyncio.run(post_job()), open_workplace(settings), "here")
 provider.shutdown()
 """
 
@@ -64,7 +64,7 @@ def collector():
     server.server_close()
 
 
-def test_a_request_and_a_job_leave_spans_without_secrets(collector):
+def test_request_and_job_export_spans_without_secrets(collector):
     url, received = collector
     subprocess.run([sys.executable, "-c", PROGRAM, url], check=True, timeout=120)
     spans, facts = [], {}
@@ -81,5 +81,5 @@ def test_a_request_and_a_job_leave_spans_without_secrets(collector):
     assert not any(b"very-secret-word" in body for body in received)
 
 
-def test_without_a_collector_nothing_is_traced():
+def test_tracing_is_off_without_a_collector():
     assert start_tracing(Settings(), "api") is None

@@ -1,4 +1,4 @@
-"""Jobs, answers and ratings to store."""
+"""Fixtures of the store's tests: databases, jobs, observations and ratings."""
 
 from collections.abc import Callable, Iterator
 
@@ -6,13 +6,13 @@ import pytest
 
 from assay.model import Failure, Observation, Probe, Reply, Translate
 from store.core.database import Database
-from store.jobs.jobs import Claim, Job, LedgerEntry, NewJob, add, claim
+from store.jobs.jobs import Claim, Job, LedgerEntry, NewJob, add, claim, finish
 from store.ratings.ratings import NewRating
 
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    """A door to a database of each kind in turn."""
+    """A database of each kind: SQLite and Postgres."""
     database = Database(database_url, pool_timeout_s=1)
     yield database
     database.close()
@@ -20,10 +20,10 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def a_job() -> Callable[..., NewJob]:
-    """Make a request for a rating; say what is special about it."""
+    """Factory of new jobs; keyword arguments replace the defaults."""
 
-    def make(**special) -> NewJob:
-        plain = {
+    def make(**changes) -> NewJob:
+        defaults = {
             "tenant": "acme",
             "kind": "rating",
             "target_id": None,
@@ -44,28 +44,28 @@ def a_job() -> Callable[..., NewJob]:
             "expected": 240,
             "key_id": None,
         }
-        return NewJob(**{**plain, **special})
+        return NewJob(**defaults | changes)
 
     return make
 
 
 @pytest.fixture
 def queued(database, a_job) -> Callable[..., Job]:
-    """Write a job down."""
+    """Factory of queued jobs."""
 
-    def make(**special) -> Job:
+    def make(**changes) -> Job:
         with database.write() as c:
-            return add(c, a_job(**special))
+            return add(c, a_job(**changes))
 
     return make
 
 
 @pytest.fixture
 def claimed(database, queued) -> Callable[..., Claim]:
-    """Write a job down and claim it."""
+    """Factory of claimed jobs."""
 
-    def make(lease_s: float = 30, **special) -> Claim:
-        job = queued(**special)
+    def make(lease_s: float = 30, **changes) -> Claim:
+        job = queued(**changes)
         with database.write() as c:
             return claim(c, job.id, "first worker", lease_s)
 
@@ -74,7 +74,7 @@ def claimed(database, queued) -> Callable[..., Claim]:
 
 @pytest.fixture
 def entry() -> Callable[..., LedgerEntry]:
-    """Answer a question, or fail to."""
+    """Factory of ledger entries with a reply or a failure."""
 
     def make(unit: str, value=None, *, text=None, failure: str | None = None, copied: bool = False) -> LedgerEntry:
         reply = Reply(value=value) if failure is None else Reply(failure=Failure(failure, "no luck"))
@@ -86,10 +86,10 @@ def entry() -> Callable[..., LedgerEntry]:
 
 @pytest.fixture
 def a_rating() -> Callable[..., NewRating]:
-    """Make a rating; say what is special about it."""
+    """Factory of new ratings; keyword arguments replace the defaults."""
 
-    def make(**special) -> NewRating:
-        plain = {
+    def make(**changes) -> NewRating:
+        defaults = {
             "tenant": "acme",
             "target_id": None,
             "target": {"name": "Mirror", "kind": "translator", "protocol": "x", "url": "http://mirror", "digest": "d"},
@@ -103,19 +103,18 @@ def a_rating() -> Callable[..., NewRating]:
             "request_digest": "sha256:1",
             "valid_for_s": 1000,
         }
-        return NewRating(**{**plain, **special})
+        return NewRating(**defaults | changes)
 
     return make
 
 
 @pytest.fixture
 def published(database, claimed, a_rating) -> Callable[..., str]:
-    """Run a job to its rating; return the rating's id."""
-    from store.jobs.jobs import finish
+    """Factory of ratings of finished jobs; it returns their ids."""
 
-    def make(**special) -> str:
-        claim = claimed(tenant=special.get("tenant", "acme"))
+    def make(**changes) -> str:
+        claim = claimed(tenant=changes.get("tenant", "acme"))
         with database.write() as c:
-            return finish(c, claim, a_rating(**special), ("job.succeeded",))
+            return finish(c, claim, a_rating(**changes), ("job.succeeded",))
 
     return make

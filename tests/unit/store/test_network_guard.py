@@ -1,4 +1,4 @@
-"""The guard of `tests/conftest.py` is itself guarded: a suite that could call out proves nothing."""
+"""Tests of the network guard in `tests/conftest.py`, which blocks connections to other machines."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def outside(outside_attempts):
-    """Attempts made on purpose, which are not held against the test."""
+    """Recorded attempts to connect; cleared afterwards, because the test makes them on purpose."""
     yield outside_attempts
     outside_attempts.clear()
 
@@ -21,27 +21,27 @@ def refused(work):
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "10.0.0.1", "0.0.0.0", "169.254.169.254"])
-def test_a_connection_to_another_machine_is_refused(outside, address):
+def test_connection_to_another_machine_is_refused(outside, address):
     with socket.socket() as one:
         refused(lambda: one.connect((address, 80)))
         refused(lambda: one.connect_ex((address, 80)))
     assert len(outside) == 2
 
 
-def test_a_connection_over_ipv6_is_refused(outside):
+def test_connection_over_ipv6_is_refused(outside):
     with socket.socket(socket.AF_INET6) as one:
         refused(lambda: one.connect(("2001:db8::1", 80)))
         refused(lambda: one.connect(("::ffff:192.0.2.1", 80)))
 
 
-def test_a_datagram_is_refused(outside):
+def test_datagram_is_refused(outside):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         refused(lambda: one.sendto(b"?", ("192.0.2.1", 53)))
         refused(lambda: one.sendto(b"?", 0, ("192.0.2.1", 53)))
         refused(lambda: one.sendmsg([b"?"], [], 0, ("192.0.2.1", 53)))
 
 
-def test_a_name_is_not_looked_up_and_a_number_is_read(outside):
+def test_dns_names_are_refused_and_ip_addresses_are_not(outside):
     refused(lambda: socket.getaddrinfo("example.org", 80))
     refused(lambda: socket.gethostbyname("example.org"))
     assert outside == ["socket.getaddrinfo('example.org')", "socket.gethostbyname('example.org')"]
@@ -50,7 +50,7 @@ def test_a_name_is_not_looked_up_and_a_number_is_read(outside):
     assert socket.getaddrinfo(b"127.0.0.1", 80)
 
 
-def test_an_event_loop_is_refused_too(outside):
+def test_connection_from_an_event_loop_is_refused(outside):
     async def call():
         with socket.socket() as one:
             one.setblocking(False)
@@ -60,18 +60,18 @@ def test_an_event_loop_is_refused_too(outside):
     refused(lambda: asyncio.run(asyncio.wait_for(asyncio.open_connection("example.org", 80), 5)))
 
 
-def test_a_refusal_that_was_swallowed_is_remembered(outside):
-    def careless():
+def test_suppressed_refusal_is_still_recorded(outside):
+    def connect_ignoring_errors():
         with socket.socket() as one, contextlib.suppress(BaseException):
             one.connect(("192.0.2.1", 80))
 
-    thread = threading.Thread(target=careless)
+    thread = threading.Thread(target=connect_ignoring_errors)
     thread.start()
     thread.join()
     assert outside == ["socket.connect(('192.0.2.1', 80))"]
 
 
-def test_this_machine_can_be_reached(short_dir):
+def test_loopback_connections_are_allowed(short_dir):
     for family, address in ((socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_UNIX, str(short_dir / "s"))):
         with socket.socket(family) as server, socket.socket(family) as client:
             server.bind(address)

@@ -6,28 +6,28 @@ from store.core.clock import iso, now_ms, read_clock
 from store.core.columns import ALPHABET, new_id
 
 
-def test_the_database_tells_the_time_in_whole_milliseconds(database):
+def test_database_clock_returns_whole_milliseconds(database):
     with database.read() as c:
         before = time.time_ns() // 1_000_000
-        told = read_clock(c)
+        now = read_clock(c)
         after = time.time_ns() // 1_000_000
-    assert isinstance(told, int)
-    assert before - 1 <= told <= after + 1
+    assert isinstance(now, int)
+    assert before - 1 <= now <= after + 1
 
 
-def test_a_statement_sees_one_time_and_the_next_statement_a_later_one(database):
+def test_clock_is_constant_within_a_statement(database):
     with database.write() as c:
         first, same = c.execute(select(now_ms(), now_ms().label("again"))).one()
         time.sleep(0.003)
         assert first == same < read_clock(c)
 
 
-def test_times_are_shown_in_utc_to_the_second():
+def test_times_are_formatted_in_utc_with_seconds():
     assert iso(1_767_323_045_999) == "2026-01-02T03:04:05Z"
     assert iso(0) == "1970-01-01T00:00:00Z"
 
 
-def test_ids_differ_sort_by_age_and_name_their_kind():
+def test_ids_are_unique_sortable_and_prefixed():
     ids = [new_id("job") for _ in range(200)]
     time.sleep(0.002)
     later = new_id("job")

@@ -15,12 +15,12 @@ from store.core.errors import StoreUnavailable
 from store.jobs import jobs, observations
 
 
-# ---------------------------------------------------------------------------- addresses
+# ---------------------------------------------------------------------------- database URLs
 @pytest.mark.parametrize(
     "written",
     ["", "nonsense", "sqlite://", "sqlite:///:memory:", "mysql://host/assay", "postgresql://user:hunter2@host:x/"],
 )
-def test_an_address_that_cannot_serve_is_refused_without_repeating_it(written):
+def test_invalid_database_url_is_refused_without_showing_the_password(written):
     with pytest.raises(ValueError) as refused:
         engines.database_url(written)
     assert "hunter2" not in str(refused.value)
@@ -30,24 +30,24 @@ def test_an_address_that_cannot_serve_is_refused_without_repeating_it(written):
     "written",
     ["postgres://h/assay", "postgresql://h/assay", "postgresql+psycopg://h/assay", "postgresql+asyncpg://h/assay"],
 )
-def test_the_driver_is_ours_to_choose(written):
+def test_driver_in_the_database_url_is_ignored(written):
     assert engines.database_url(written).drivername == "postgresql"
 
 
 # ---------------------------------------------------------------------------- transactions
-def test_a_transaction_is_all_or_nothing(database, a_job):
-    def half_way():
+def test_failed_transaction_is_rolled_back(database, a_job):
+    def fail_after_adding():
         with database.write() as c:
             jobs.add(c, a_job())
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        half_way()
+        fail_after_adding()
     with database.read() as c:
         assert jobs.counts_by_status(c) == {}
 
 
-def test_readers_do_not_wait_for_a_writer_and_see_what_is_committed(database, a_job):
+def test_readers_see_committed_data_without_waiting_for_a_writer(database, a_job):
     with database.write() as writing:
         job = jobs.add(writing, a_job())
         with database.read() as reading:
@@ -56,18 +56,18 @@ def test_readers_do_not_wait_for_a_writer_and_see_what_is_committed(database, a_
         assert jobs.find(reading, job.id, None) == job
 
 
-def test_an_observation_needs_its_job(database):
+def test_event_of_an_unknown_job_is_refused(database):
     with pytest.raises(IntegrityError), database.write() as c:
         c.execute(text("INSERT INTO events (job_id, type, data, fence, at) VALUES ('nobody', 'x', '{}', 0, 0)"))
 
 
-def test_a_running_job_is_leased_and_no_other_is(database, queued):
+def test_running_job_without_a_lease_is_refused(database, queued):
     job = queued()
     with pytest.raises(IntegrityError), database.write() as c:
         c.execute(text("UPDATE jobs SET status = 'running' WHERE id = :id"), {"id": job.id})
 
 
-def test_a_defect_is_not_taken_for_an_outage_and_shows_no_parameters(database):
+def test_invalid_statement_is_not_an_outage_and_shows_no_parameters(database):
     with pytest.raises(SQLAlchemyError) as defect, database.read() as c:
         c.execute(text("SELECT nothing FROM nowhere WHERE secret = :secret"), {"secret": "hunter2"})
     assert "hunter2" not in str(defect.value)
@@ -78,7 +78,7 @@ def unavailable(reason):
     return pytest.raises(StoreUnavailable, match=rf"\({reason}\)")
 
 
-def test_a_locked_file_is_waited_for_and_then_refused(sqlite_url, a_job):
+def test_write_to_a_locked_file_waits_and_then_fails(sqlite_url, a_job):
     file = engines.database_url(sqlite_url).database
     with closing(Database(sqlite_url, lock_wait_s=0.3)) as database, closing(sqlite3.connect(file)) as other:
         other.isolation_level = None
@@ -93,7 +93,7 @@ def test_a_locked_file_is_waited_for_and_then_refused(sqlite_url, a_job):
             jobs.add(c, a_job())
 
 
-def test_a_second_writer_of_the_same_process_waits_its_turn(database, a_job):
+def test_second_writer_of_a_process_waits_for_the_first(database, a_job):
     order = []
 
     def write():
@@ -113,7 +113,7 @@ def test_a_second_writer_of_the_same_process_waits_its_turn(database, a_job):
         assert jobs.counts_by_status(c) == {"queued": 2}
 
 
-def test_a_full_disk_is_an_outage_and_leaves_nothing_half_written(sqlite_url, a_job):
+def test_full_disk_is_an_outage_and_rolls_back(sqlite_url, a_job):
     with closing(Database(sqlite_url)) as database:
         with database.write() as c:
             pages = c.exec_driver_sql("PRAGMA page_count").scalar_one()
@@ -126,7 +126,7 @@ def test_a_full_disk_is_an_outage_and_leaves_nothing_half_written(sqlite_url, a_
             assert jobs.counts_by_status(c) == {}
 
 
-def test_a_read_only_file_is_an_outage_for_writers(sqlite_url, a_job):
+def test_write_to_a_read_only_file_is_an_outage(sqlite_url, a_job):
     with closing(Database(sqlite_url)) as database:
         with database.write() as c:
             c.exec_driver_sql("PRAGMA query_only = ON")
@@ -134,14 +134,14 @@ def test_a_read_only_file_is_an_outage_for_writers(sqlite_url, a_job):
             jobs.add(c, a_job())
 
 
-def test_a_directory_that_is_gone_is_an_outage(tmp_path):
+def test_missing_directory_is_an_outage(tmp_path):
     database = Database(f"sqlite:///{tmp_path}/gone/assay.db")
     with unavailable("unreachable"), database.read():
         pass
     database.close()
 
 
-def test_a_file_that_is_no_database_is_an_outage(tmp_path):
+def test_file_that_is_not_a_database_is_an_outage(tmp_path):
     (tmp_path / "assay.db").write_bytes(b"this is not a database" * 100)
     database = Database(f"sqlite:///{tmp_path}/assay.db")
     with unavailable("unreachable"), database.read() as c:
@@ -149,8 +149,8 @@ def test_a_file_that_is_no_database_is_an_outage(tmp_path):
     database.close()
 
 
-# ---------------------------------------------------------------------------- from the event loop
-def test_the_service_s_door_does_what_the_workers_does(database_url, a_job):
+# ---------------------------------------------------------------------------- AsyncDatabase
+def test_async_database_runs_the_same_store_functions(database_url, a_job):
     async def use():
         database = AsyncDatabase(database_url)
         try:
@@ -168,7 +168,7 @@ def test_the_service_s_door_does_what_the_workers_does(database_url, a_job):
     asyncio.run(use())
 
 
-def test_many_requests_at_once_all_write(database_url, a_job):
+def test_concurrent_requests_can_all_write(database_url, a_job):
     async def use():
         database = AsyncDatabase(database_url)
         try:
@@ -180,7 +180,7 @@ def test_many_requests_at_once_all_write(database_url, a_job):
     asyncio.run(use())
 
 
-def test_a_request_that_is_given_up_writes_nothing_and_holds_nothing(database_url, a_job):
+def test_cancelled_requests_leave_no_lock(database_url, a_job):
     async def use():
         database = AsyncDatabase(database_url, lock_wait_s=1)
         try:
@@ -197,7 +197,7 @@ def test_a_request_that_is_given_up_writes_nothing_and_holds_nothing(database_ur
     asyncio.run(use())
 
 
-def test_without_a_free_connection_a_request_is_refused_in_time(database_url):
+def test_request_without_a_free_connection_fails_after_the_timeout(database_url):
     def slow(c):
         if c.dialect.name == "sqlite":
             time.sleep(0.6)
@@ -219,7 +219,7 @@ def test_without_a_free_connection_a_request_is_refused_in_time(database_url):
     asyncio.run(use())
 
 
-def test_a_locked_file_does_not_keep_the_service_from_reading(sqlite_url, a_job):
+def test_service_can_read_a_locked_file(sqlite_url, a_job):
     async def use():
         database = AsyncDatabase(sqlite_url, lock_wait_s=0.3)
         with closing(sqlite3.connect(engines.database_url(sqlite_url).database)) as other:
@@ -240,7 +240,7 @@ def test_a_locked_file_does_not_keep_the_service_from_reading(sqlite_url, a_job)
 
 
 # ---------------------------------------------------------------------------- size
-def test_the_number_of_statements_does_not_grow_with_what_is_recorded(database, claimed, entry):
+def test_recording_200_observations_takes_as_many_statements_as_one(database, claimed, entry):
     statements = []
     event.listen(database._writer, "after_cursor_execute", lambda *args: statements.append(args[2]))
     claim = claimed()
@@ -251,11 +251,11 @@ def test_the_number_of_statements_does_not_grow_with_what_is_recorded(database, 
             answers = [entry(f"{size}-{n}", "hola") for n in range(size)]
             jobs.record(c, claim, answers, calls=size, expected=201, stage="asking")
         counts.append(len([each for each in statements if "BEGIN" not in each]))
-    assert counts == [6, 6]  # hold, look up, clock, upsert, count, event
+    assert counts == [6, 6]  # lock, look up, clock, upsert, count, event
 
 
 @pytest.mark.slow
-def test_twenty_thousand_observations_are_streamed_in_flat_memory(database, claimed, entry):
+def test_20000_observations_are_read_with_constant_memory(database, claimed, entry):
     claim = claimed()
     for start in range(0, 20_000, 500):
         with database.write() as c:
@@ -265,7 +265,7 @@ def test_twenty_thousand_observations_are_streamed_in_flat_memory(database, clai
     seen, peaks = 0, []
     with database.read() as c:
         while page := observations.page(c, claim.job.id, seen, 500):
-            assert [kept.seq for kept in page] == list(range(seen + 1, seen + len(page) + 1))
+            assert [row.seq for row in page] == list(range(seen + 1, seen + len(page) + 1))
             seen += len(page)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.reset_peak()

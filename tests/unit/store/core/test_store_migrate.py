@@ -1,5 +1,4 @@
 import sqlite3
-import threading
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -8,17 +7,18 @@ from sqlalchemy import CheckConstraint, inspect, text
 
 from store.core import agency_schema, corpora_schema, migrate
 from store.core.errors import SchemaMismatch
+from tests.support.concurrency import run_concurrently
 
-MODULES = agency_schema, corpora_schema  # each brings its tables
+MODULES = agency_schema, corpora_schema  # imported because they add tables to the metadata
 metadata = corpora_schema.corpora.metadata
 
 
-def test_the_migrations_make_the_tables_the_code_expects(database):
+def test_migrations_create_the_tables_of_the_schema(database):
     with database.read() as c:
         assert compare_metadata(MigrationContext.configure(c), metadata) == []
 
 
-def test_the_migrations_make_the_checks_the_code_expects(database):
+def test_migrations_create_the_check_constraints_of_the_schema(database):
     expected = {
         (table.name, check.name)
         for table in metadata.tables.values()
@@ -30,13 +30,13 @@ def test_the_migrations_make_the_checks_the_code_expects(database):
     assert made == expected
 
 
-def test_upgrading_again_changes_nothing_and_check_is_content(database_url):
+def test_upgraded_database_can_be_upgraded_again_and_passes_the_check(database_url):
     migrate.upgrade(database_url)
     migrate.check(database_url)
 
 
 @pytest.mark.parametrize("found", ["0000", "9999"])
-def test_a_database_of_another_version_is_refused(database, database_url, found):
+def test_database_with_an_unknown_schema_version_is_refused(database, database_url, found):
     with database.write() as c:
         c.execute(text("UPDATE alembic_version SET version_num = :found"), {"found": found})
     with pytest.raises(SchemaMismatch, match=f"at schema {found}"):
@@ -45,34 +45,20 @@ def test_a_database_of_another_version_is_refused(database, database_url, found)
         migrate.upgrade(database_url)
 
 
-def test_a_database_that_is_not_there_is_refused_and_not_made(tmp_path):
+def test_missing_database_is_refused_and_not_created(tmp_path):
     with pytest.raises(SchemaMismatch, match="at schema none"):
         migrate.check(f"sqlite:///{tmp_path}/missing.db")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_database_is_refused(tmp_path):
+def test_empty_database_is_refused(tmp_path):
     sqlite3.connect(tmp_path / "empty.db").close()
     (tmp_path / "empty.db").touch()
     with pytest.raises(SchemaMismatch, match="assay migrate"):
         migrate.check(f"sqlite:///{tmp_path}/empty.db")
 
 
-def test_processes_that_start_at_once_migrate_once(tmp_path):
+def test_concurrent_upgrades_of_a_new_file_succeed(tmp_path):
     url = f"sqlite:///{tmp_path}/new/assay.db"
-    failures, ready = [], threading.Barrier(4)
-
-    def start():
-        ready.wait()
-        try:
-            migrate.upgrade(url)
-        except Exception as error:  # noqa: BLE001 - shown by the assertion
-            failures.append(error)
-
-    threads = [threading.Thread(target=start) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    run_concurrently(4, lambda _: migrate.upgrade(url))
     migrate.check(url)

@@ -8,14 +8,14 @@ from store.core.settings import Settings
 
 
 @pytest.fixture(autouse=True)
-def _nothing_set(monkeypatch):
+def _empty_environment(monkeypatch):
     import os
 
     for name in [name for name in os.environ if name.startswith("ASSAY_")]:
         monkeypatch.delenv(name)
 
 
-def test_unset_settings_suit_one_machine():
+def test_default_settings_suit_one_machine():
     settings = Settings()
     assert settings.resolved_database_url == f"sqlite:///{Path.home()}/.assay/assay.db"
     assert (settings.broker_url, settings.keys_required, settings.egress_networks) == (None, False, ())
@@ -31,20 +31,20 @@ def test_settings_are_read_from_the_environment(monkeypatch):
     assert settings.log_level == "debug"
 
 
-def test_an_empty_variable_is_one_that_is_not_set(monkeypatch):
+def test_empty_variable_counts_as_unset(monkeypatch):
     for name in ("SECRET_KEY", "DATABASE_URL", "BROKER_URL", "PUBLIC_URL"):
         monkeypatch.setenv(f"ASSAY_{name}", "")
     settings = Settings()
     assert (settings.secret_key, settings.database_url, settings.broker_url, settings.public_url) == (None,) * 4
 
 
-def test_what_is_said_in_code_comes_before_the_environment(monkeypatch):
+def test_arguments_override_the_environment(monkeypatch):
     monkeypatch.setenv("ASSAY_DATABASE_URL", "postgresql://elsewhere/assay")
     assert Settings(database_url="sqlite:////here.db").resolved_database_url == "sqlite:////here.db"
 
 
 @pytest.mark.parametrize(
-    ("said", "required"),
+    ("arguments", "required"),
     [
         ({}, False),
         ({"host": "::1"}, False),
@@ -56,12 +56,12 @@ def test_what_is_said_in_code_comes_before_the_environment(monkeypatch):
         ({"auth": "none", "host": "0.0.0.0"}, False),
     ],
 )
-def test_keys_are_required_as_soon_as_others_can_reach_the_service(said, required):
-    assert Settings(**said).keys_required is required
+def test_keys_are_required_unless_embedded_on_loopback(arguments, required):
+    assert Settings(**arguments).keys_required is required
 
 
 @pytest.mark.parametrize(
-    "said",
+    "arguments",
     [
         {"egress_allow": "127.0.0.0/8,local"},
         {"port": 70_000},
@@ -71,17 +71,17 @@ def test_keys_are_required_as_soon_as_others_can_reach_the_service(said, require
         {"ledger_replies": 0},
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(said):
+def test_invalid_setting_is_refused(arguments):
     with pytest.raises(ValidationError):
-        Settings(**said)
+        Settings(**arguments)
 
 
-def test_secrets_are_not_shown_not_even_when_refused():
+def test_secret_key_is_not_shown_even_in_errors():
     assert "sixteen" not in repr(Settings(secret_key="sixteen or more characters"))
     with pytest.raises(ValidationError) as refused:
         Settings(secret_key="guessable")
     assert "guessable" not in str(refused.value)
 
 
-def test_every_setting_says_what_it_is_for():
+def test_every_setting_has_a_description():
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []

@@ -1,4 +1,4 @@
-"""Corpora: who may read them, what is in them, and that the same sentence is kept once."""
+"""Tests of corpora: access, changes, and items without duplicates."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ RULES = Rules("professions", 2, "sha256:" + "1" * 64, {"attribute": "gender"})
 
 @pytest.fixture
 def corpus(database):
-    """Keep a corpus; say what is special about it."""
+    """Factory of stored corpora; keyword arguments replace the defaults."""
 
-    def make(tenant="acme", **special):
-        plain = {"name": "Ward", "kind": "sentences", "language": "en", "attribute": "gender"}
+    def make(tenant="acme", **changes):
+        defaults = {"name": "Ward", "kind": "sentences", "language": "en", "attribute": "gender"}
         with database.write() as c:
-            return corpora.add(c, NewCorpus(tenant, **{**plain, **special}))
+            return corpora.add(c, NewCorpus(tenant, **defaults | changes))
 
     return make
 
 
-def sentence(text="The nurse said she was late.", **special):
-    return NewItem(text, **{"group_term": "she", "attribute_term": "nurse", **special})
+def sentence(text="The nurse said she was late.", **changes):
+    return NewItem(text, **{"group_term": "she", "attribute_term": "nurse", **changes})
 
 
 def added(database, one, *items, tenant="acme"):
@@ -43,14 +43,14 @@ def texts(database, one):
         return [item.text for item in corpus_items.every(c, one.id)]
 
 
-def test_a_corpus_is_read_back_as_it_was_kept(database, corpus):
+def test_stored_corpus_is_read_back_unchanged(database, corpus):
     made = corpus(rules=RULES, licence="CC-BY-4.0", citation="Ours", description="Ward talk", visibility="shared")
     with database.read() as c:
         assert corpora.find(c, made.id, "acme") == made
     assert (made.rules, made.version, made.reference) == (RULES, 1, f"{made.id}@1")
 
 
-def test_a_private_corpus_is_its_tenants_alone_and_a_shared_one_is_everyones_to_read(database, corpus):
+def test_other_tenants_can_read_only_shared_corpora_and_change_none(database, corpus):
     private, shared = corpus(), corpus(visibility="shared")
     with database.write() as c:
         assert corpora.find(c, private.id, "other") is None
@@ -64,7 +64,7 @@ def test_a_private_corpus_is_its_tenants_alone_and_a_shared_one_is_everyones_to_
 
 
 @pytest.mark.parametrize("named", ["professions", "professions@2", RULES.digest])
-def test_shared_corpora_are_found_by_their_specification(database, corpus, named):
+def test_corpora_can_be_filtered_by_specification(database, corpus, named):
     fitting = corpus(rules=RULES, visibility="shared")
     corpus(rules=Rules("others", 1, "sha256:" + "2" * 64, {}), visibility="shared")
     corpus(visibility="shared")
@@ -74,7 +74,7 @@ def test_shared_corpora_are_found_by_their_specification(database, corpus, named
         assert corpora.page(c, "other", specification=named, attribute="age", limit=9) == []
 
 
-def test_pages_of_corpora_neither_skip_nor_repeat(database, corpus):
+def test_pages_of_corpora_list_each_corpus_once(database, corpus):
     made = {corpus().id for _ in range(5)}
     seen, before = [], None
     with database.read() as c:
@@ -84,7 +84,7 @@ def test_pages_of_corpora_neither_skip_nor_repeat(database, corpus):
     assert (len(seen), set(seen)) == (5, made)
 
 
-def test_what_is_told_of_a_corpus_changes_and_its_rules_do_not(database, corpus):
+def test_name_and_visibility_of_a_corpus_can_change_but_not_its_attribute(database, corpus):
     made = corpus(rules=RULES)
     with database.write() as c:
         changed = corpora.change(c, made.id, "acme", {"name": "Ward 2", "visibility": "shared"})
@@ -93,14 +93,14 @@ def test_what_is_told_of_a_corpus_changes_and_its_rules_do_not(database, corpus)
     assert (changed.name, changed.visibility, changed.version, changed.rules) == ("Ward 2", "shared", 2, RULES)
 
 
-def test_a_corpus_is_changed_only_in_the_version_that_is_asked_for(database, corpus):
+def test_corpus_is_changed_only_if_the_version_matches(database, corpus):
     made = corpus()
     with database.write() as c:
         assert corpora.change(c, made.id, "acme", {"name": "Late"}, 2) is None
         assert corpora.change(c, made.id, "acme", {"name": "In time"}, 1).version == 2
 
 
-def test_a_removed_corpus_is_gone_for_everyone(database, corpus):
+def test_removed_corpus_cannot_be_read_by_any_tenant(database, corpus):
     made = corpus(visibility="shared")
     with database.write() as c:
         assert corpora.remove(c, made.id, "acme")
@@ -119,7 +119,7 @@ def test_a_removed_corpus_is_gone_for_everyone(database, corpus):
         "The nurse said she was late\uff0e",
     ],
 )
-def test_the_same_normalised_sentence_is_kept_once_and_answered_with_what_was_there(database, corpus, same):
+def test_sentence_equal_after_normalisation_returns_the_existing_item(database, corpus, same):
     one = corpus()
     first = added(database, one, sentence(provenance={"by": "first"}))
     second = added(database, one, sentence(same, source="written", provenance={"by": "second"}))
@@ -128,12 +128,12 @@ def test_the_same_normalised_sentence_is_kept_once_and_answered_with_what_was_th
     assert second.corpus.version == first.corpus.version == 2
 
 
-def test_quotation_marks_are_one_kind():
+def test_typographic_and_plain_quotes_are_equal():
     assert text_digest("\u201cShe\u2019s late\u201d") == text_digest('"she\'s late"')
     assert normalised("A \t B\n") == "a b"
 
 
-def test_items_come_back_in_the_order_they_were_given_with_repetitions(database, corpus):
+def test_added_items_are_returned_in_order_including_duplicates(database, corpus):
     one = corpus()
     kept = added(database, one, sentence("One."), sentence("Two."), sentence("ONE."))
     assert [item.text for item in kept.items] == ["One.", "Two.", "One."]
@@ -143,7 +143,7 @@ def test_items_come_back_in_the_order_they_were_given_with_repetitions(database,
         assert [item.text for item in corpus_items.page(c, one.id, 1, 5)] == ["Two."]
 
 
-def test_more_items_than_one_query_takes_are_kept(database, corpus):
+def test_1200_items_can_be_added_at_once(database, corpus):
     one = corpus()
     kept = added(database, one, *(sentence(f"Sentence {number}.") for number in range(1200)))
     assert len(kept.added) == 1200
@@ -151,7 +151,7 @@ def test_more_items_than_one_query_takes_are_kept(database, corpus):
     assert texts(database, one)[-1] == "Sentence 1199."
 
 
-def test_a_full_corpus_takes_nothing_more(database, corpus, monkeypatch):
+def test_full_corpus_refuses_more_items(database, corpus, monkeypatch):
     monkeypatch.setattr(corpus_items, "MOST_ITEMS", 2)
     one = corpus()
     added(database, one, sentence("One."))
@@ -161,7 +161,7 @@ def test_a_full_corpus_takes_nothing_more(database, corpus, monkeypatch):
     assert len(added(database, one, sentence("One."), sentence("Two.")).added) == 1
 
 
-def test_an_edited_sentence_keeps_its_provenance_and_remembers_what_it_was(database, corpus):
+def test_edited_sentence_keeps_its_provenance_and_former_texts(database, corpus):
     one = corpus()
     (item,) = added(database, one, sentence(source="written", provenance={"model": "demo"})).items
     with database.write() as c:
@@ -177,7 +177,7 @@ def test_an_edited_sentence_keeps_its_provenance_and_remembers_what_it_was(datab
         assert corpora.find(c, one.id, "acme").version == 5
 
 
-def test_a_sentence_edited_often_remembers_its_first_text_and_the_latest(database, corpus):
+def test_only_the_first_and_the_latest_former_texts_are_kept(database, corpus):
     one = corpus()
     (item,) = added(database, one, sentence("Text 0.")).items
     with database.write() as c:
@@ -188,7 +188,7 @@ def test_a_sentence_edited_often_remembers_its_first_text_and_the_latest(databas
     assert (former[0], former[1], former[-1]) == ("Text 0.", "Text 10.", "Text 28.")
 
 
-def test_a_sentence_cannot_become_one_that_is_there(database, corpus):
+def test_sentence_cannot_be_edited_into_a_duplicate(database, corpus):
     one = corpus()
     first, second = added(database, one, sentence("One."), sentence("Two.")).items
     with pytest.raises(ItemTaken, match=first.id), database.write() as c:
@@ -198,7 +198,7 @@ def test_a_sentence_cannot_become_one_that_is_there(database, corpus):
         assert corpus_items.edit(c, one.id, "acme", second.id, sentence("one.")).text == "one."
 
 
-def test_a_removed_item_is_gone_and_can_come_again(database, corpus):
+def test_removed_item_can_be_added_again(database, corpus):
     one = corpus()
     (item,) = added(database, one, sentence()).items
     with database.write() as c:
@@ -213,7 +213,7 @@ def test_a_removed_item_is_gone_and_can_come_again(database, corpus):
     assert texts(database, one) == [sentence().text]
 
 
-def test_sentences_of_other_corpora_with_the_same_rules_are_found_unless_they_are_private(database, corpus):
+def test_sentences_of_readable_corpora_with_the_same_rules_are_found(database, corpus):
     mine = corpus(rules=RULES)
     for number, special in enumerate(
         [
@@ -231,7 +231,7 @@ def test_sentences_of_other_corpora_with_the_same_rules_are_found_unless_they_ar
     assert [item.text for item in found] == ["Sentence 0.", "Sentence 2."]
 
 
-def test_a_picture_is_kept_once_by_its_image(database, corpus):
+def test_picture_with_the_same_image_is_stored_once(database, corpus):
     one = corpus(kind="images")
     kept = added(database, one, NewItem(image="sha256:a", term="nurse"), NewItem(image="sha256:a", term="doctor"))
     assert (len(kept.added), kept.items[0].term, kept.items[1].term) == (1, "nurse", "nurse")
@@ -240,7 +240,7 @@ def test_a_picture_is_kept_once_by_its_image(database, corpus):
     assert (changed.term, changed.source, changed.provenance) == ("doctor", "uploaded", {})
 
 
-def test_an_image_is_shown_to_those_who_may_read_its_corpus(database, corpus):
+def test_image_can_be_read_by_readers_of_its_corpus(database, corpus):
     one, facts = corpus(kind="images"), ImageFacts("sha256:a", "image/png", 1, 1)
     added(database, one, NewItem(image=facts.digest, term="nurse"))
     with database.write() as c:
@@ -253,7 +253,7 @@ def test_an_image_is_shown_to_those_who_may_read_its_corpus(database, corpus):
         assert images.find(c, facts.digest, "other") is None
 
 
-def test_any_text_can_be_kept(database, corpus):
+def test_text_with_nul_and_lone_surrogates_can_be_stored(database, corpus):
     one = corpus(name="n\0me")
     assert one.name == "n\\x00me"
     assert len(added(database, one, sentence("NUL \0 and half \ud800 a pair.")).added) == 1

@@ -1,4 +1,4 @@
-"""Images are kept once for a tenant, and seen by others only through a shared corpus."""
+"""Tests of images: stored once per tenant, readable by others only through a shared corpus."""
 
 import pytest
 from sqlalchemy import func, insert, select, update
@@ -39,13 +39,13 @@ def seen(database, tenant: str):
         return images.find(c, FACTS.digest, tenant)
 
 
-def test_an_image_comes_back_as_it_was(database, kept):
+def test_stored_image_is_read_back_unchanged(database, kept):
     found = seen(database, "acme")
     assert (found.content, found.facts, found.size) == (CONTENT, FACTS, len(CONTENT))
     assert found.created_at > 1_700_000_000_000
 
 
-def test_the_same_image_is_kept_once_for_a_tenant_and_again_for_another(database, kept):
+def test_same_image_is_stored_once_per_tenant(database, kept):
     with database.write() as c:
         assert not images.keep(c, "acme", CONTENT, FACTS)
         assert images.keep(c, "rival", CONTENT, FACTS)
@@ -53,30 +53,30 @@ def test_the_same_image_is_kept_once_for_a_tenant_and_again_for_another(database
         assert c.execute(select(func.count()).select_from(table)).scalar_one() == 2
 
 
-def test_an_image_is_nobody_elses(database, kept):
+def test_image_cannot_be_read_by_another_tenant(database, kept):
     assert seen(database, "rival") is None
     with database.read() as c:
         assert images.find(c, "sha256:none\0", "acme") is None
 
 
-def test_an_image_of_a_shared_corpus_is_everybodys(database, kept, put_into_a_corpus):
+def test_image_of_a_shared_corpus_can_be_read_by_every_tenant(database, kept, put_into_a_corpus):
     put_into_a_corpus(kept)
     assert seen(database, "rival").content == CONTENT
 
 
-def test_an_image_of_a_private_corpus_is_nobody_elses(database, kept, put_into_a_corpus):
+def test_image_of_a_private_corpus_cannot_be_read_by_another_tenant(database, kept, put_into_a_corpus):
     put_into_a_corpus(kept, visibility="private")
     assert seen(database, "rival") is None
 
 
-def test_to_name_anothers_image_in_a_shared_corpus_of_ones_own_does_not_show_it(database, kept, put_into_a_corpus):
+def test_sharing_a_corpus_does_not_expose_images_of_another_tenant(database, kept, put_into_a_corpus):
     put_into_a_corpus(kept, tenant="rival")
     assert seen(database, "rival") is None
     assert seen(database, "third") is None
 
 
 @pytest.mark.parametrize("gone", [corpora, corpus_items], ids=["the corpus", "the item"])
-def test_an_image_that_was_taken_out_is_shared_no_more(database, kept, put_into_a_corpus, gone):
+def test_image_is_no_longer_shared_after_removal_from_the_corpus(database, kept, put_into_a_corpus, gone):
     put_into_a_corpus(kept)
     with database.write() as c:
         c.execute(update(gone).values(removed_at=now_ms()))
@@ -84,7 +84,7 @@ def test_an_image_that_was_taken_out_is_shared_no_more(database, kept, put_into_
     assert seen(database, "acme") is not None
 
 
-def test_images_that_a_tenant_may_not_see_are_listed_in_their_order(database, kept, put_into_a_corpus):
+def test_unreadable_images_are_listed_in_the_given_order(database, kept, put_into_a_corpus):
     asked = ["sha256:" + "c" * 64, kept, *(f"sha256:{place:064d}" for place in range(images.IMAGES_A_QUERY))]
     with database.read() as c:
         assert images.missing(c, asked, "acme") == [asked[0], *asked[2:]]

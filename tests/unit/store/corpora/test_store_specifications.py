@@ -13,7 +13,7 @@ WORDS = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": 0.9, "
 NEW = Specification("ward", "Ward", "choices", "en", "ours", WORDS)
 
 
-def test_a_specification_comes_back_as_the_one_that_methods_use(database):
+def test_stored_specification_is_read_back_as_a_method_uses_it(database):
     with database.write() as c:
         kept = specifications.add(c, "acme", NEW)
     with database.read() as c:
@@ -22,7 +22,7 @@ def test_a_specification_comes_back_as_the_one_that_methods_use(database):
     assert found.read() == replace(NEW, words=replace(WORDS, name="ward"))
 
 
-def test_versions_are_found_by_reference(database):
+def test_versions_of_a_specification_are_found_by_reference(database):
     with database.write() as c:
         specifications.add(c, "acme", NEW)
         newest, made = specifications.add_version(c, "acme", replace(NEW, title="Second"))
@@ -35,7 +35,7 @@ def test_versions_are_found_by_reference(database):
     assert titles == dict.fromkeys(titles) | {"ward": "Second", "ward@1": "Ward", "ward@2": "Second"}
 
 
-def test_another_tenant_neither_finds_nor_changes_a_specification(database):
+def test_another_tenant_can_neither_read_nor_change_a_specification(database):
     with database.write() as c:
         specifications.add(c, "acme", NEW)
         assert specifications.find(c, "rival", "ward") is None
@@ -44,7 +44,7 @@ def test_another_tenant_neither_finds_nor_changes_a_specification(database):
         assert specifications.add(c, "rival", NEW).version == 1
 
 
-def test_shipped_ones_are_found_by_everybody_and_read_as_they_are(database):
+def test_shipped_specifications_can_be_read_by_every_tenant(database):
     with database.read() as c:
         for name, ours in shipped().items():
             found = specifications.find(c, "acme", name)
@@ -52,7 +52,7 @@ def test_shipped_ones_are_found_by_everybody_and_read_as_they_are(database):
             assert specifications.find(c, "acme", name, 2) is None
 
 
-def test_a_name_is_taken_until_removed_and_its_numbers_are_never_given_out_again(database):
+def test_name_is_free_after_removal_but_version_numbers_are_not_reused(database):
     with database.write() as c:
         specifications.add(c, "acme", NEW)
         with pytest.raises(NameTaken):
@@ -65,7 +65,7 @@ def test_a_name_is_taken_until_removed_and_its_numbers_are_never_given_out_again
         assert specifications.add(c, "acme", NEW).version == 2
 
 
-def test_a_version_of_another_kind_is_refused(database):
+def test_new_version_of_another_kind_is_refused(database):
     other = next(one for one in shipped().values() if one.kind == "association")
     with database.write() as c:
         specifications.add(c, "acme", NEW)

@@ -12,8 +12,8 @@ from store.jobs import jobs
 
 @pytest.fixture
 def an_upload():
-    def make(**special):
-        plain = {
+    def make(**changes):
+        defaults = {
             "tenant": "acme",
             "name": "Census",
             "purpose": "table",
@@ -22,21 +22,21 @@ def an_upload():
             "bytes": 4,
             "summary": {"rows": 1, "columns": []},
         }
-        return NewUpload(**{**plain, **special})
+        return NewUpload(**defaults | changes)
 
     return make
 
 
 @pytest.fixture
 def kept(database, an_upload):
-    def keep(content=b"a\n1\n", **special):
+    def keep(content=b"a\n1\n", **changes):
         with database.write() as c:
-            return uploads.add(c, an_upload(**special), io.BytesIO(content))
+            return uploads.add(c, an_upload(**changes), io.BytesIO(content))
 
     return keep
 
 
-def test_content_comes_back_as_it_was_in_chunks_of_a_mebibyte(database, kept):
+def test_content_of_an_upload_is_read_back_in_chunks_of_1_mib(database, kept):
     content = bytes(range(256)) * 10_000
     upload, new = kept(content)
     assert new
@@ -50,17 +50,17 @@ def test_content_comes_back_as_it_was_in_chunks_of_a_mebibyte(database, kept):
         assert not uploads.copy_to(c, "upl_none", copied)
 
 
-def test_the_same_content_is_kept_once_for_a_tenant_and_purpose(database, kept):
+def test_same_content_is_stored_once_per_tenant_and_purpose(database, kept):
     upload, _ = kept()
     again, new = kept(name="Another")
     assert (again, new) == (upload, False)
-    for special in ({"tenant": "rival"}, {"purpose": "trials"}):
-        assert kept(**special)[1]
+    assert kept(tenant="rival")[1]
+    assert kept(purpose="trials")[1]
     with database.read() as c:
         assert c.execute(select(func.count()).select_from(upload_chunks)).scalar_one() == 3
 
 
-def test_an_upload_is_found_by_id_or_digest_by_its_tenant(database, kept):
+def test_upload_is_found_by_id_or_digest_only_by_its_tenant(database, kept):
     upload, _ = kept()
     with database.read() as c:
         assert uploads.find(c, upload.id, "acme") == uploads.find(c, upload.digest, "acme", "table") == upload
@@ -70,7 +70,7 @@ def test_an_upload_is_found_by_id_or_digest_by_its_tenant(database, kept):
 
 @pytest.mark.parametrize("place", ["target", "experiment"])
 @pytest.mark.parametrize("by", ["id", "digest"])
-def test_a_job_that_has_not_ended_keeps_an_upload(database, kept, queued, place, by):
+def test_upload_used_by_an_unfinished_job_cannot_be_removed(database, kept, queued, place, by):
     upload, _ = kept()
     queued(tenant="rival", **{place: {"settings": {"upload": upload.id}}})
     job = queued(**{place: {"records": {"upload": getattr(upload, by)}}})
@@ -86,7 +86,7 @@ def test_a_job_that_has_not_ended_keeps_an_upload(database, kept, queued, place,
         assert list(uploads.open_upload(c, upload.id)) == []
 
 
-def test_uploads_are_paged_newest_first(database, kept):
+def test_pages_of_uploads_list_each_upload_once(database, kept):
     made = {kept(digest=f"sha256:{number}")[0].id for number in range(3)}
     kept(tenant="rival")
     kept(purpose="trials")

@@ -1,4 +1,4 @@
-"""Images that are read, and everything that is refused before it could do harm."""
+"""Tests of image validation: accepted formats, limits and damaged files."""
 
 import contextlib
 import io
@@ -16,18 +16,18 @@ KINDS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": 
 
 
 def picture(width: int = 64, height: int = 48, seed: int = 1) -> Image.Image:
-    grains = np.random.Generator(np.random.PCG64(seed)).integers(0, 256, (height, width, 3), dtype=np.uint8)
-    return Image.fromarray(grains)
+    pixels = np.random.Generator(np.random.PCG64(seed)).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    return Image.fromarray(pixels)
 
 
-def filed(kind: str, image: Image.Image | None = None, **how) -> bytes:
+def encoded(kind: str, image: Image.Image | None = None, **options) -> bytes:
     file = io.BytesIO()
-    (image or picture()).save(file, kind, **how)
+    (image or picture()).save(file, kind, **options)
     return file.getvalue()
 
 
 def png_of(width: int, height: int) -> bytes:
-    """A PNG that promises many pixels in few bytes."""
+    """Return a small PNG that declares a large size."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -43,22 +43,22 @@ def refusal(content: bytes) -> ImageRefused:
 
 
 @pytest.mark.parametrize(("kind", "media_type"), KINDS.items())
-def test_an_image_is_known_by_its_bytes_its_kind_and_its_size(kind, media_type):
-    content = filed(kind)
+def test_image_facts_are_digest_media_type_and_size(kind, media_type):
+    content = encoded(kind)
     assert read_image(content) == ImageFacts(f"sha256:{sha256(content).hexdigest()}", media_type, 64, 48)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_image_that_was_cut_anywhere_is_refused(kind):
-    content = filed(kind)
-    for cut in range(12, len(content) - 64, max(1, len(content) // 50)):  # what follows the last pixel is no loss
+def test_truncated_image_is_refused(kind):
+    content = encoded(kind)
+    for cut in range(12, len(content) - 64, max(1, len(content) // 50)):  # bytes after the last pixel do not matter
         assert refusal(content[:cut]).code in {"damaged-image", "not-an-image"}
     assert refusal(content[: len(content) // 2]).code == "damaged-image"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whatever_is_changed_in_an_image_it_is_read_or_refused_and_nothing_else_happens(kind):
-    content, rng = filed(kind), np.random.Generator(np.random.PCG64(3))
+def test_randomly_damaged_image_is_either_read_or_refused(kind):
+    content, rng = encoded(kind), np.random.Generator(np.random.PCG64(3))
     for _ in range(300):
         changed = bytearray(content)
         for place in rng.integers(0, min(len(changed), rng.choice([40, 400, len(changed)])), rng.integers(1, 6)):
@@ -79,16 +79,16 @@ def test_whatever_is_changed_in_an_image_it_is_read_or_refused_and_nothing_else_
     ],
     ids=["nothing", "text", "svg", "pdf", "bmp", "zeros"],
 )
-def test_what_is_no_image_of_the_four_kinds_is_refused(content):
+def test_file_that_is_not_an_image_is_refused(content):
     assert refusal(content).code == "not-an-image"
 
 
-def test_a_kind_that_is_not_taken_is_refused_whatever_pillow_can_read():
-    assert refusal(filed("TIFF")).code == "not-an-image"
+def test_unsupported_image_format_is_refused_even_if_pillow_reads_it():
+    assert refusal(encoded("TIFF")).code == "not-an-image"
 
 
 @pytest.mark.parametrize(("width", "height"), [(8_000, 5_001), (50_000, 50_000), (2**31 - 1, 2**31 - 1)])
-def test_an_image_of_too_many_pixels_is_refused_before_they_are_made(width, height):
+def test_image_with_too_many_pixels_is_refused_before_decoding(width, height):
     content = png_of(width, height)
     assert len(content) < 100
     refused = refusal(content)
@@ -96,18 +96,18 @@ def test_an_image_of_too_many_pixels_is_refused_before_they_are_made(width, heig
     assert f"{MOST_PIXELS:,}" in str(refused)
 
 
-def test_a_file_of_too_many_bytes_is_refused():
-    assert refusal(filed("PNG") + b"\0" * MOST_BYTES).code == "image-too-large"
+def test_too_large_image_file_is_refused():
+    assert refusal(encoded("PNG") + b"\0" * MOST_BYTES).code == "image-too-large"
 
 
 @pytest.mark.parametrize("kind", ["GIF", "PNG", "WEBP"])
-def test_a_moving_image_is_refused_since_nobody_knows_which_picture_would_be_seen(kind):
-    content = filed(kind, picture(), save_all=True, append_images=[picture(seed=2), picture(seed=3)])
+def test_animated_image_is_refused(kind):
+    content = encoded(kind, picture(), save_all=True, append_images=[picture(seed=2), picture(seed=3)])
     assert refusal(content).code == "moving-image"
 
 
-def test_a_png_with_a_text_that_unpacks_to_much_is_refused_and_not_unpacked():
-    content = filed("PNG", Image.new("L", (1, 1)))
+def test_png_with_a_decompression_bomb_in_its_text_is_refused():
+    content = encoded("PNG", Image.new("L", (1, 1)))
     text = b"zTXt" + b"Comment\0\0" + zlib.compress(b"\0" * 100_000_000)
     packed = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
     assert refusal(content[:33] + packed + content[33:]).code in {"not-an-image", "damaged-image"}

@@ -38,12 +38,12 @@ def rows(content: bytes, media_type: str = CSV):
         ("0.5 007.5", "number"),
     ],
 )
-def test_a_column_is_numeric_only_if_all_its_cells_are(cells, kind):
+def test_column_is_numeric_only_if_all_its_cells_are(cells, kind):
     content = "a\n" + "\n".join(cells.split()) + "\n"
     assert types(content.encode()) == {"a": kind}
 
 
-def test_cells_are_read_as_their_column_has_it():
+def test_cells_are_converted_to_the_type_of_their_column():
     read = rows(b'\xef\xbb\xbfn,x,code,note\r\n1,0.5,07,"two\nlines, ""quoted"""\r\n,,,\r\n\r\n')
     assert read == (
         {"n": 1, "x": 0.5, "code": "07", "note": 'two\nlines, "quoted"'},
@@ -51,7 +51,7 @@ def test_cells_are_read_as_their_column_has_it():
     )
 
 
-def test_values_are_counted_where_they_are_few():
+def test_values_of_a_column_are_counted_only_if_they_are_few():
     few, many, numbers = inspected(b"a,b,c\n" + b"".join(b"x,%d,1\ny,-%d,1.0\n" % (n, n) for n in range(1, 31)))[
         "columns"
     ]
@@ -61,7 +61,7 @@ def test_values_are_counted_where_they_are_few():
 
 
 @pytest.mark.parametrize(
-    ("cell", "runs"),
+    ("cell", "formula"),
     [
         ("=1+1", True),
         ("@SUM(A1)", True),
@@ -78,10 +78,10 @@ def test_values_are_counted_where_they_are_few():
         ("", False),
     ],
 )
-def test_what_a_spreadsheet_would_run_is_told_from_what_it_would_not(cell, runs):
-    assert is_formula(cell) is runs
+def test_spreadsheet_formulas_are_refused_and_other_cells_are_not(cell, formula):
+    assert is_formula(cell) is formula
     content = f'a,b\n1,"{cell}"\n'.encode()
-    if runs:
+    if formula:
         with pytest.raises(Unreadable, match="formula") as caught:
             inspected(content)
         assert caught.value.column == "b"
@@ -90,7 +90,7 @@ def test_what_a_spreadsheet_would_run_is_told_from_what_it_would_not(cell, runs)
 
 
 @pytest.mark.parametrize(
-    ("content", "said", "line", "column"),
+    ("content", "message", "line", "column"),
     [
         (b"a,b\n1,2\n\n3,4,5\n", "3 cells", 4, None),
         (b'a,b\n1,"two\nlines"\n3\n', "1 cells", 4, None),
@@ -113,8 +113,8 @@ def test_what_a_spreadsheet_would_run_is_told_from_what_it_would_not(cell, runs)
         (b"=a\n1\n", "formula", 1, "=a"),
     ],
 )
-def test_what_is_no_table_is_refused_naming_the_place(content, said, line, column):
-    with pytest.raises(Unreadable, match=said) as caught:
+def test_invalid_csv_is_refused_with_line_and_column(content, message, line, column):
+    with pytest.raises(Unreadable, match=message) as caught:
         inspected(content)
     assert (caught.value.line, caught.value.column) == (line, column)
 
@@ -135,13 +135,13 @@ def test_what_is_no_table_is_refused_naming_the_place(content, said, line, colum
         (b"concept,level,chose_second,trials\nnurse,1,0,1.5\n", 2, "trials"),
     ],
 )
-def test_trials_that_make_no_sense_are_refused_naming_the_place(content, line, column):
+def test_invalid_trials_are_refused_with_line_and_column(content, line, column):
     with pytest.raises(Unreadable) as caught:
         inspected(content, "trials")
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
-def test_trials_written_in_three_ways_are_the_same():
+def test_three_formats_of_trials_give_the_same_counts():
     named = b"concept,level,chose\nnurse,0.5,first\nnurse,0.5,second\n"
     numbered = b"concept,level,chose_second\nnurse,0.5,0\nnurse,0.50,1\n"
     counted = b"level,concept,trials,chose_second\n.5,nurse,2,1\n"
@@ -164,7 +164,7 @@ def parquet():
     return write
 
 
-def test_parquet_is_read_as_csv_would_be(parquet):
+def test_parquet_gives_typed_rows(parquet):
     content = parquet(
         {
             "n": [1, None],
@@ -196,23 +196,23 @@ def test_parquet_is_read_as_csv_would_be(parquet):
         ({"=a": [1]}, 1, None),
     ],
 )
-def test_parquet_that_no_job_could_use_is_refused_naming_the_place(parquet, columns, line, column):
+def test_invalid_parquet_is_refused_with_row_and_column(parquet, columns, line, column):
     with pytest.raises(Unreadable) as caught:
         inspected(parquet(columns), media_type=PARQUET)
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
-def test_damaged_parquet_is_refused_wherever_it_is_damaged(parquet):
+def test_damaged_parquet_raises_no_other_error_than_unreadable(parquet):
     whole = parquet({"a": list(range(2_000)), "b": ["text"] * 2_000})
     for place in range(0, len(whole), max(1, len(whole) // 60)):
         damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
         try:
             inspected(damaged, media_type=PARQUET)
         except Unreadable:
-            continue  # a flipped bit within a value is a value, which nobody can tell
+            continue  # some damaged values are still valid values
 
 
-def test_a_file_that_declares_too_much_is_refused_before_it_is_unpacked(parquet, monkeypatch):
+def test_too_large_parquet_is_refused_by_its_metadata(parquet, monkeypatch):
     many = parquet({"a": [0] * (MOST_ROWS + 1)}, compression="zstd")
     with pytest.raises(Unreadable, match="rows"):
         inspected(many, media_type=PARQUET)

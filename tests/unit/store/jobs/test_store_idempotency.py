@@ -1,13 +1,13 @@
-import threading
 import time
 
 from store.jobs import idempotency
 from store.jobs.idempotency import Fresh, InFlight, Mismatch, Replay
+from tests.support.concurrency import run_concurrently
 
 SCOPE = "key_1 POST /v1/jobs"
 
 
-def test_a_request_is_carried_out_once_and_its_answer_repeated(database):
+def test_repeated_request_gets_the_recorded_response(database):
     with database.write() as c:
         assert idempotency.begin(c, SCOPE, "k", "d1") == Fresh()
         idempotency.complete(c, SCOPE, "k", 202, b'{"id": 1}', {"Location": "/v1/jobs/1"})
@@ -15,7 +15,7 @@ def test_a_request_is_carried_out_once_and_its_answer_repeated(database):
         assert idempotency.begin(c, SCOPE, "k", "d1") == Replay(202, b'{"id": 1}', {"Location": "/v1/jobs/1"})
 
 
-def test_a_request_in_flight_is_told_apart_from_another_payload(database):
+def test_key_in_flight_is_distinguished_from_another_payload(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
     with database.write() as c:
@@ -25,13 +25,13 @@ def test_a_request_in_flight_is_told_apart_from_another_payload(database):
         assert idempotency.begin(c, SCOPE, "k", "d2") == Mismatch()
 
 
-def test_the_same_key_in_another_scope_is_another_request(database):
+def test_same_key_in_another_scope_is_a_new_request(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
         assert idempotency.begin(c, "key_2 POST /v1/jobs", "k", "d1") == Fresh()
 
 
-def test_a_forgotten_request_may_be_sent_again_and_an_answered_one_is_not_forgotten(database):
+def test_only_a_request_without_a_response_can_be_forgotten(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
         idempotency.forget(c, SCOPE, "k")
@@ -41,7 +41,7 @@ def test_a_forgotten_request_may_be_sent_again_and_an_answered_one_is_not_forgot
         assert idempotency.begin(c, SCOPE, "k", "d2") == Replay(201, b"made", {})
 
 
-def test_a_request_that_was_lost_with_its_process_may_be_sent_again(database):
+def test_request_without_a_response_can_be_sent_again_after_a_timeout(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
     time.sleep(0.06)
@@ -50,7 +50,7 @@ def test_a_request_that_was_lost_with_its_process_may_be_sent_again(database):
         assert idempotency.begin(c, SCOPE, "k", "d1") == InFlight()
 
 
-def test_an_answer_is_kept_for_its_hours_and_then_purged(database):
+def test_expired_response_is_replaced_or_purged(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
         idempotency.complete(c, SCOPE, "k", 202, b"", {})
@@ -63,20 +63,12 @@ def test_an_answer_is_kept_for_its_hours_and_then_purged(database):
         assert idempotency.purge(c, kept_h=0.001 / 3600) == 1
 
 
-def test_of_many_requests_at_once_one_is_carried_out(database):
-    outcomes, ready = [], threading.Barrier(5)
-
-    def send():
-        ready.wait()
+def test_one_of_several_concurrent_requests_is_executed(database):
+    def send(_):
         with database.write() as c:
             outcome = idempotency.begin(c, SCOPE, "k", "d1")
             if outcome == Fresh():
                 idempotency.complete(c, SCOPE, "k", 202, b"once", {})
-            outcomes.append(outcome)
+            return outcome
 
-    threads = [threading.Thread(target=send) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(map(repr, outcomes)) == [repr(Fresh())] + [repr(Replay(202, b"once", {}))] * 4
+    assert sorted(map(repr, run_concurrently(5, send))) == [repr(Fresh())] + [repr(Replay(202, b"once", {}))] * 4

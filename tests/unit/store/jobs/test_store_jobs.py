@@ -1,13 +1,12 @@
-import threading
-
 import pytest
 
 from store.core.errors import AlreadyFinished
 from store.jobs import jobs
 from store.webhooks import outbox
+from tests.support.concurrency import run_concurrently
 
 
-def test_a_new_job_is_queued_and_due(database, queued):
+def test_new_job_is_queued_and_due(database, queued):
     job = queued(deadline_s=60)
     assert (job.status, job.version, job.fence, job.target_url) == ("queued", 1, 0, "http://mirror")
     assert job.deadline_at - job.created_at == 60_000
@@ -17,14 +16,14 @@ def test_a_new_job_is_queued_and_due(database, queued):
         assert [event.type for event in jobs.events(c, job.id, 0)] == ["queued"]
 
 
-def test_another_tenant_does_not_find_a_job_and_a_worker_does(database, queued):
+def test_job_can_be_read_by_workers_but_not_by_another_tenant(database, queued):
     job = queued()
     with database.read() as c:
         assert jobs.find(c, job.id, "rival") is None
         assert jobs.find(c, job.id, None) == job
 
 
-def test_a_job_that_a_fresh_rating_answers_is_born_succeeded_and_announced(database, a_job):
+def test_job_answered_by_an_existing_rating_is_stored_as_succeeded(database, a_job):
     with database.write() as c:
         job = jobs.add_finished(c, a_job(), "rat_1")
     with database.read() as c:
@@ -33,7 +32,7 @@ def test_a_job_that_a_fresh_rating_answers_is_born_succeeded_and_announced(datab
         assert [notice.kind for notice in outbox.due(c)] == ["job.succeeded"]
 
 
-def test_pages_are_newest_first_and_do_not_shift_when_jobs_are_added(database, queued):
+def test_pages_of_jobs_are_newest_first_and_ignore_jobs_added_later(database, queued):
     old = [queued().id for _ in range(5)]
     with database.read() as c:
         first = jobs.page(c, "acme", limit=2)
@@ -45,7 +44,7 @@ def test_pages_are_newest_first_and_do_not_shift_when_jobs_are_added(database, q
     assert [(job.created_at, job.id) for job in seen] == sorted(((j.created_at, j.id) for j in seen), reverse=True)
 
 
-def test_pages_can_be_narrowed_to_a_status_and_a_target(database, queued, claimed):
+def test_jobs_can_be_filtered_by_status_and_target(database, queued, claimed):
     running = claimed().job
     elsewhere = queued(target={"base_url": "http://elsewhere"})
     with database.read() as c:
@@ -54,7 +53,7 @@ def test_pages_can_be_narrowed_to_a_status_and_a_target(database, queued, claime
         assert jobs.page(c, "acme", target_url="http://else\0where", limit=9) == []
 
 
-def test_a_twin_is_an_unfinished_job_with_the_same_request_of_the_same_tenant(database, queued):
+def test_unfinished_job_with_an_equal_request_is_found(database, queued):
     job = queued(request_digest="sha256:same")
     with database.write() as c:
         assert jobs.standing(c, "acme", "sha256:same", 0, 9).twin_id == job.id
@@ -64,15 +63,15 @@ def test_a_twin_is_an_unfinished_job_with_the_same_request_of_the_same_tenant(da
         assert jobs.standing(c, "acme", "sha256:same", 0, 9).twin_id is None
 
 
-def test_a_tenant_s_unfinished_jobs_are_counted(database, queued, claimed, published):
+def test_unfinished_jobs_of_a_tenant_are_counted(database, queued, claimed, published):
     queued(), claimed(), published(), queued(tenant="rival")
     with database.read() as c:
         assert jobs.count_unfinished(c, "acme") == 2
         assert jobs.standing(c, "acme", "sha256:none", 0, 9).active == 2
-        assert jobs.standing(c, "acme", "sha256:none", 0, 1).active == 1, "nothing is counted beyond what matters"
+        assert jobs.standing(c, "acme", "sha256:none", 0, 1).active == 1, "counting stops at the given maximum"
 
 
-def test_the_queue_is_counted_across_tenants_and_running_jobs_are_not_in_it(database, queued, claimed):
+def test_queue_position_counts_queued_jobs_of_all_tenants(database, queued, claimed):
     claim = claimed()
     first, second = sorted((queued(tenant="rival"), queued()), key=lambda job: (job.next_run_at, job.id))
     with database.read() as c:
@@ -80,7 +79,7 @@ def test_the_queue_is_counted_across_tenants_and_running_jobs_are_not_in_it(data
         assert [jobs.queue_position(c, job) for job in (first, second)] == [1, 2]
 
 
-def test_cancelling_a_queued_job_ends_it_at_once(database, queued):
+def test_queued_job_is_cancelled_at_once(database, queued):
     job = queued()
     with database.write() as c:
         cancelled = jobs.request_cancel(c, job.id, "acme")
@@ -93,7 +92,7 @@ def test_cancelling_a_queued_job_ends_it_at_once(database, queued):
         assert jobs.claim(c, job.id, "worker") is None
 
 
-def test_cancelling_a_running_job_is_told_to_its_worker(database, claimed):
+def test_worker_learns_of_a_cancellation_by_its_heartbeat(database, claimed):
     claim = claimed()
     with database.write() as c:
         assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=False, held=True)
@@ -105,7 +104,7 @@ def test_cancelling_a_running_job_is_told_to_its_worker(database, claimed):
         assert jobs.find(c, claim.job.id, "acme").status == "cancelled"
 
 
-def test_cancelling_a_finished_job_is_refused(database, claimed):
+def test_finished_job_cannot_be_cancelled(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.fail(c, claim, {"type": "about:blank", "title": "No", "detail": "It broke.", "code": "target_unavailable"})
@@ -113,18 +112,18 @@ def test_cancelling_a_finished_job_is_refused(database, claimed):
             jobs.request_cancel(c, claim.job.id, "acme")
 
 
-def test_cancelling_what_another_tenant_owns_finds_nothing(database, queued):
+def test_job_of_another_tenant_cannot_be_cancelled(database, queued):
     job = queued()
     with database.write() as c:
         assert jobs.request_cancel(c, job.id, "rival") is None
         assert jobs.find(c, job.id, "acme").status == "queued"
 
 
-def test_events_are_replayed_from_any_point(database, claimed):
+def test_events_can_be_replayed_after_any_event(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.stage(c, claim, "asking")
-        jobs.stage(c, claim, "asking")  # no change, no event
+        jobs.stage(c, claim, "asking")  # unchanged: no event
     with database.read() as c:
         everything = jobs.events(c, claim.job.id, 0)
         assert [event.type for event in everything] == ["queued", "claimed", "stage"]
@@ -133,40 +132,33 @@ def test_events_are_replayed_from_any_point(database, claimed):
         assert everything[1].data == {"attempt": 1}
 
 
-def test_every_change_of_a_job_is_a_new_version(database, queued, entry):
+def test_every_change_of_a_job_increments_its_version(database, queued, entry):
     job = queued()
     versions = [job.version]
 
-    def see(c):
+    def note_version(c):
         versions.append(jobs.find(c, job.id, None).version)
 
     with database.write() as c:
         claim = jobs.claim(c, job.id, "worker")
-        see(c)
+        note_version(c)
         jobs.stage(c, claim, "asking")
-        see(c)
+        note_version(c)
         jobs.record(c, claim, [entry("u1", "hola")], calls=1, expected=240, stage="asking")
-        see(c)
+        note_version(c)
         jobs.heartbeat(c, claim)
-        see(c)
+        note_version(c)
         jobs.release(c, claim, charge_attempt=False)
-        see(c)
+        note_version(c)
     assert versions == sorted(set(versions))
 
 
-def test_of_many_workers_that_want_one_job_one_gets_it(database, queued):
+def test_one_of_several_concurrent_claims_of_a_job_succeeds(database, queued):
     job = queued()
-    claims, ready = [], threading.Barrier(6)
 
-    def want(name):
-        ready.wait()
+    def claim(number):
         with database.write() as c:
-            claims.append(jobs.claim(c, job.id, name))
+            return jobs.claim(c, job.id, f"worker {number}")
 
-    workers = [threading.Thread(target=want, args=(f"worker {n}",)) for n in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    won = [claim for claim in claims if claim is not None]
-    assert (len(claims), len(won), won[0].fence) == (6, 1, 1)
+    claims = run_concurrently(6, claim)
+    assert [each.fence for each in claims if each is not None] == [1]

@@ -16,7 +16,7 @@ def wait_for_expiry():
     time.sleep(SHORT_S * 2)
 
 
-def test_an_expired_lease_is_taken_over_and_its_first_holder_can_write_nothing(database, claimed, entry, a_rating):
+def test_worker_that_lost_its_lease_can_write_nothing(database, claimed, entry, a_rating):
     old = claimed(lease_s=SHORT_S)
     with database.write() as c:
         assert jobs.claim(c, old.job.id, "second worker") is None
@@ -27,7 +27,7 @@ def test_an_expired_lease_is_taken_over_and_its_first_holder_can_write_nothing(d
     stale_writes = [
         lambda c: jobs.hold(c, old),
         lambda c: jobs.record(c, old, [entry("u1", "hola")], calls=1, expected=1, stage="asking"),
-        lambda c: jobs.stage(c, old, "judging"),
+        lambda c: jobs.stage(c, old, "analysing"),
         lambda c: jobs.finish(c, old, a_rating(), ("job.succeeded",)),
         lambda c: jobs.finish_probe(c, old, {}),
         lambda c: jobs.fail(c, old, PROBLEM),
@@ -45,7 +45,7 @@ def test_an_expired_lease_is_taken_over_and_its_first_holder_can_write_nothing(d
         assert ratings.page(c, "acme", limit=9) == []
 
 
-def test_an_expired_lease_that_nobody_took_can_still_be_extended(database, claimed):
+def test_expired_lease_can_be_extended_unless_the_job_was_claimed(database, claimed):
     claim = claimed(lease_s=SHORT_S)
     wait_for_expiry()
     with database.write() as c:
@@ -53,7 +53,7 @@ def test_an_expired_lease_that_nobody_took_can_still_be_extended(database, claim
         assert jobs.claim(c, claim.job.id, "second worker") is None
 
 
-def test_recording_counts_distinct_questions_failures_and_calls(database, claimed, entry):
+def test_recording_counts_distinct_probes_failures_and_calls(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         answers = [entry("u1", "hola"), entry("u2", "hola", copied=True), entry("u3", failure="timeout")]
@@ -66,7 +66,7 @@ def test_recording_counts_distinct_questions_failures_and_calls(database, claime
         assert [kept.seq for kept in observations.page(c, job.id, 0, 99)] == [1, 2, 3, 4]
 
 
-def test_what_a_write_of_a_run_reads_is_the_job_as_it_stands(database, claimed, entry):
+def test_hold_and_record_return_the_current_job(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.request_cancel(c, claim.job.id, None)
@@ -77,16 +77,16 @@ def test_what_a_write_of_a_run_reads_is_the_job_as_it_stands(database, claimed, 
         assert recorded == jobs.find(c, claim.job.id, None)
 
 
-def test_a_write_to_the_ledger_does_not_read_what_was_asked_for(database, claimed, entry):
-    claim, said = claimed(), []
+def test_recording_does_not_read_the_experiment(database, claimed, entry):
+    claim, statements = claimed(), []
     with database.write() as c:
-        event.listen(c, "before_cursor_execute", lambda _, __, statement, *___: said.append(statement))
+        event.listen(c, "before_cursor_execute", lambda _, __, statement, *___: statements.append(statement))
         jobs.record(c, claim, [entry("u1", "hola")], calls=1, expected=300, stage="asking")
-    assert said
-    assert not [statement for statement in said if "experiment" in statement]
+    assert statements
+    assert not [statement for statement in statements if "experiment" in statement]
 
 
-def test_a_unit_recorded_again_is_replaced_keeps_its_number_and_is_counted_once(database, claimed, entry):
+def test_unit_recorded_again_replaces_the_observation_and_keeps_its_number(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.record(c, claim, [entry("u1", failure="timeout"), entry("u2", "b")], calls=2, expected=2, stage="asking")
@@ -98,7 +98,7 @@ def test_a_unit_recorded_again_is_replaced_keeps_its_number_and_is_counted_once(
         ]
 
 
-def test_forgotten_failures_are_asked_again_and_other_failures_are_not(database, claimed, entry):
+def test_only_failures_with_the_given_codes_are_deleted(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         answers = [entry("u1", "a"), entry("u2", failure="timeout"), entry("u3", failure="timeout", copied=True)]
@@ -109,7 +109,7 @@ def test_forgotten_failures_are_asked_again_and_other_failures_are_not(database,
     assert (job.asked, job.failed_calls, job.observed) == (3, 1, 5)
 
 
-def test_the_ledger_returns_replies_to_the_last_surrogate(database, claimed, entry):
+def test_ledger_stores_replies_with_nul_and_lone_surrogates(database, claimed, entry):
     replies = ["NUL \0 and a lone \ud83d", "\ud83d\ude00 in two halves", {"b": 1, "a": [0.1, None]}, "x" * 100_000]
     claim = claimed()
     entries = [entry(f"u{n}", reply, text="asked \0 \udcff") for n, reply in enumerate(replies)]
@@ -121,7 +121,7 @@ def test_the_ledger_returns_replies_to_the_last_surrogate(database, claimed, ent
     assert list(recalled["u2"].reply.value) == ["b", "a"]
 
 
-def test_more_than_a_thousand_units_are_recalled_at_once(database, claimed, entry):
+def test_2500_units_can_be_recalled_at_once(database, claimed, entry):
     claim = claimed()
     units = [f"u{n}" for n in range(2500)]
     with database.write() as c:
@@ -130,22 +130,22 @@ def test_more_than_a_thousand_units_are_recalled_at_once(database, claimed, entr
     assert {unit: seen.reply.value for unit, seen in recalled.items()} == {unit: unit for unit in units}
 
 
-def test_recording_is_rolled_back_as_a_whole(database, claimed, entry):
+def test_failed_recording_is_rolled_back(database, claimed, entry):
     claim = claimed()
 
-    def half_way():
+    def fail_after_recording():
         with database.write() as c:
             jobs.record(c, claim, [entry("u1", "a")], calls=1, expected=2, stage="asking")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        half_way()
+        fail_after_recording()
     with database.read() as c:
         assert jobs.find(c, claim.job.id, None) == claim.job
         assert observations.page(c, claim.job.id, 0, 9) == []
 
 
-def test_finishing_publishes_the_rating_and_its_notices_with_the_job(database, claimed, a_rating):
+def test_finishing_stores_the_rating_and_its_notices(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
         rating_id = jobs.finish(c, claim, a_rating(valid_for_s=86_400, visibility="unlisted"), ("job.succeeded",))
@@ -160,7 +160,7 @@ def test_finishing_publishes_the_rating_and_its_notices_with_the_job(database, c
         assert [notice.kind for notice in outbox.due(c)] == ["job.succeeded", "rating.published"]
 
 
-def test_a_heart_that_beats_once_more_after_the_end_hears_of_no_loss(database, claimed, a_rating):
+def test_heartbeat_after_the_end_of_the_job_does_not_report_a_lost_lease(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
         jobs.finish(c, claim, a_rating(), ("job.succeeded",))
@@ -168,7 +168,7 @@ def test_a_heart_that_beats_once_more_after_the_end_hears_of_no_loss(database, c
         assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=False, held=True)
 
 
-def test_a_redelivered_finish_is_rejected(database, claimed, a_rating):
+def test_job_cannot_be_finished_twice(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
         jobs.finish(c, claim, a_rating(), ("job.succeeded",))
@@ -179,7 +179,7 @@ def test_a_redelivered_finish_is_rejected(database, claimed, a_rating):
         assert len(outbox.due(c)) == 1
 
 
-def test_a_rating_that_json_cannot_hold_leaves_nothing_half_written(database, claimed, a_rating):
+def test_rating_with_nan_is_rolled_back(database, claimed, a_rating):
     claim = claimed()
     with pytest.raises(Exception, match="Out of range float"), database.write() as c:
         jobs.finish(c, claim, a_rating(document={"share": float("nan")}), ("job.succeeded",))
@@ -188,7 +188,7 @@ def test_a_rating_that_json_cannot_hold_leaves_nothing_half_written(database, cl
         assert ratings.page(c, "acme", limit=9) == []
 
 
-def test_a_failed_job_keeps_its_ledger_and_says_why(database, claimed, entry):
+def test_failed_job_keeps_its_ledger_and_its_error(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.record(c, claim, [entry("u1", "a")], calls=1, expected=2, stage="asking")
@@ -199,7 +199,7 @@ def test_a_failed_job_keeps_its_ledger_and_says_why(database, claimed, entry):
         assert [notice.kind for notice in outbox.due(c)] == ["job.failed"]
 
 
-def test_a_dry_run_ends_with_what_it_saw(database, claimed):
+def test_dry_run_stores_its_result(database, claimed):
     claim = claimed(kind="probe", experiment=None)
     with database.write() as c:
         jobs.finish_probe(c, claim, {"reply": "hola\0"})
@@ -207,7 +207,7 @@ def test_a_dry_run_ends_with_what_it_saw(database, claimed):
 
 
 @pytest.mark.parametrize(("charged", "counted"), [(True, 1), (False, 0)])
-def test_a_released_job_is_queued_again_and_charged_only_if_asked(database, claimed, charged, counted):
+def test_released_job_is_queued_and_charged_only_on_request(database, claimed, charged, counted):
     claim = claimed()
     with database.write() as c:
         jobs.release(c, claim, charge_attempt=charged)
@@ -217,7 +217,7 @@ def test_a_released_job_is_queued_again_and_charged_only_if_asked(database, clai
         assert jobs.claim(c, job.id, "second worker").fence == 2
 
 
-def test_a_job_released_with_a_delay_is_not_claimed_before(database, claimed):
+def test_job_released_with_a_delay_cannot_be_claimed_before(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.release(c, claim, delay_s=0.2, charge_attempt=False)
@@ -231,7 +231,7 @@ def test_a_job_released_with_a_delay_is_not_claimed_before(database, claimed):
         assert jobs.claim(c, claim.job.id, "second worker") is not None
 
 
-def test_a_job_to_be_cancelled_is_cancelled_when_released(database, claimed):
+def test_released_job_is_cancelled_if_requested(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.request_cancel(c, claim.job.id, "acme")
@@ -239,7 +239,7 @@ def test_a_job_to_be_cancelled_is_cancelled_when_released(database, claimed):
         assert jobs.find(c, claim.job.id, None).status == "cancelled"
 
 
-def test_something_new_in_the_ledger_clears_the_count_of_fruitless_attempts(database, claimed, entry):
+def test_new_observation_resets_the_count_of_fruitless_attempts(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.record(c, claim, [entry("u1", "a")], calls=1, expected=2, stage="asking")
@@ -250,7 +250,7 @@ def test_something_new_in_the_ledger_clears_the_count_of_fruitless_attempts(data
         assert repeated.attempts_without_progress == 1
 
 
-def test_a_job_to_be_cancelled_whose_worker_was_lost_is_cancelled_by_the_next(database, claimed):
+def test_claiming_a_job_with_a_requested_cancellation_cancels_it(database, claimed):
     claim = claimed(lease_s=SHORT_S)
     with database.write() as c:
         jobs.request_cancel(c, claim.job.id, "acme")

@@ -1,7 +1,6 @@
-"""Certificates: signed once, the same for ever, whatever becomes of the key."""
+"""Tests of certificates: signed once and unchanged by key rotation."""
 
 import json
-import threading
 
 import pytest
 from sqlalchemy import func, select
@@ -13,6 +12,7 @@ from store.core.agency_schema import certificates as table
 from store.ratings import certificates, ratings
 from store.security import signing
 from store.security.secrets import Vault
+from tests.support.concurrency import run_concurrently
 
 TARGET = {"name": "Mirror", "kind": "translator", "protocol": "x", "url": "http://mirror", "settings": {}}
 
@@ -24,9 +24,9 @@ def vault() -> Vault:
 
 @pytest.fixture
 def rating(database, published):
-    """Publish a rating with all that a certificate states; say what is special about it."""
+    """Factory of ratings with every field that a certificate states."""
 
-    def make(**special):
+    def make(**changes):
         document = {
             "letter": "DSBS",
             "declared": True,
@@ -42,7 +42,7 @@ def rating(database, published):
             "seed": 7,
             "evidence_digest": "sha256:cd",
             "visibility": "private",
-        } | special
+        } | changes
         rating_id = published(document=document, letter=document["letter"], declared=document["declared"])
         with database.read() as c:
             return ratings.find(c, rating_id, "acme")
@@ -50,7 +50,7 @@ def rating(database, published):
     return make
 
 
-def test_a_certificate_is_signed_once_and_outlives_its_key(database, vault, rating):
+def test_certificate_is_signed_once_and_stays_valid_after_key_rotation(database, vault, rating):
     one = rating()
     with database.write() as c:
         assert certificates.find(c, one.id) is None
@@ -61,38 +61,33 @@ def test_a_certificate_is_signed_once_and_outlives_its_key(database, vault, rati
         assert certificates.find(c, one.id) == again == made
         keys = {each.id: each.public_key for each in signing.every(c)}
     for kind, envelope in made.envelopes.items():
-        read = opened(envelope)
-        assert json.loads(read.payload)["predicateType"] == kind
-        assert signer_of(read, lambda key_id, *signed: signing.is_signature(keys[key_id], *signed)) == made.key_id
+        parsed = opened(envelope)
+        assert json.loads(parsed.payload)["predicateType"] == kind
+        assert signer_of(parsed, lambda key_id, *signed: signing.is_signature(keys[key_id], *signed)) == made.key_id
 
 
-def test_whoever_asks_at_once_gets_the_one_certificate(database, vault, rating):
-    one, start, got = rating(), threading.Barrier(4), []
+def test_concurrent_requests_get_the_same_certificate(database, vault, rating):
+    one = rating()
 
-    def ask() -> None:
-        start.wait()
+    def issue(_):
         with database.write() as c:
-            got.append(certificates.issue(c, vault, one))
+            return certificates.issue(c, vault, one)
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert got == [got[0]] * 4
+    issued = run_concurrently(4, issue)
+    assert issued == [issued[0]] * 4
     with database.read() as c:
         assert c.execute(select(func.count()).select_from(table)).scalar_one() == 1
 
 
 @pytest.mark.parametrize(
-    ("special", "kinds"),
+    ("changes", "kinds"),
     [
         ({}, {RATING, TEST_RESULT}),
         ({"declared": False}, {RATING}),
         ({"declared": False, "letter": None, "probabilities": None}, {RATING}),
     ],
 )
-def test_only_a_declared_letter_is_a_test_result(database, vault, rating, special, kinds):
-    one = rating(**special)
+def test_only_a_declared_letter_has_a_test_result_statement(database, vault, rating, changes, kinds):
+    one = rating(**changes)
     with database.write() as c:
         assert set(certificates.issue(c, vault, one).envelopes) == kinds

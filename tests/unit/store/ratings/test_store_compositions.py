@@ -1,4 +1,4 @@
-"""Compositions are kept, and the ratings behind them are read by whoever may."""
+"""Tests of compositions and access to the ratings that they show."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from store.targets import targets
 from store.targets.targets import NewTarget
 
 
-def new(*rating_ids, **special):
+def new(*rating_ids, **changes):
     document = {"letter": "BS", "chain": [{"rating": {"id": one}} for one in rating_ids]}
-    return NewComposition(**{"tenant": "acme", "visibility": "private", "request": {}, "document": document, **special})
+    return NewComposition(**{"tenant": "acme", "visibility": "private", "request": {}, "document": document, **changes})
 
 
-def test_a_composition_comes_back_whole_and_only_to_its_tenant(database, published):
+def test_private_composition_can_be_read_only_by_its_tenant(database, published):
     one = published()
     with database.write() as c:
         kept = compositions.add(c, new(one))
@@ -27,7 +27,7 @@ def test_a_composition_comes_back_whole_and_only_to_its_tenant(database, publish
         assert compositions.page(c, "rival", limit=5) == []
 
 
-def test_others_see_it_as_long_as_they_may_see_every_rating_it_shows(database, published):
+def test_unlisted_composition_is_hidden_when_one_of_its_ratings_becomes_private(database, published):
     one, other = published(visibility="public"), published(visibility="unlisted", request_digest="sha256:2")
     with database.write() as c:
         kept = compositions.add(c, new(one, other, one, visibility="unlisted"))
@@ -37,7 +37,7 @@ def test_others_see_it_as_long_as_they_may_see_every_rating_it_shows(database, p
         assert compositions.find(c, kept.id, "acme") == kept
 
 
-def test_they_are_listed_newest_first_by_pages(database):
+def test_pages_of_compositions_are_newest_first(database):
     with database.write() as c:
         kept = [compositions.add(c, new()) for _ in range(3)]
     listed = sorted(kept, key=lambda row: (row.created_at, row.id), reverse=True)
@@ -47,7 +47,7 @@ def test_they_are_listed_newest_first_by_pages(database):
     assert [*first, *rest] == listed
 
 
-def test_ratings_are_read_together_by_whoever_may_read_them(database, published):
+def test_private_ratings_are_left_out_for_other_tenants(database, published):
     private, unlisted = published(), published(visibility="unlisted", request_digest="sha256:2")
     with database.read() as c:
         assert set(compositions.readable(c, [private, unlisted, "rat_none"], "acme")) == {private, unlisted}
@@ -58,20 +58,20 @@ def test_ratings_are_read_together_by_whoever_may_read_them(database, published)
 
 @pytest.fixture
 def saved(database):
-    def saved(tenant="acme", url="http://mirror"):
+    def save(tenant="acme", url="http://mirror"):
         made = NewTarget(tenant, "Mirror", "translator", "x", url, {}, {})
         with database.write() as c:
             return targets.add(c, made)
 
-    return saved
+    return save
 
 
-def latest(c, tenant, *rows, digest="d", **narrowed):
+def latest(c, tenant, *rows, digest="d", **filters):
     digests = {row.id: digest if row.base_url == "http://mirror" else "of another address" for row in rows}
-    return compositions.latest_of_targets(c, tenant, digests, rows, **narrowed)
+    return compositions.latest_of_targets(c, tenant, digests, rows, **filters)
 
 
-def test_targets_are_found_together_and_only_ones_own_that_are_there(database, saved):
+def test_only_own_and_existing_targets_are_found(database, saved):
     ours, theirs, gone = saved(), saved("rival"), saved()
     with database.write() as c:
         targets.remove(c, gone.id, "acme")
@@ -79,7 +79,7 @@ def test_targets_are_found_together_and_only_ones_own_that_are_there(database, s
     assert found == {ours.id: ours}
 
 
-def test_a_targets_newest_rating_is_by_its_id_or_by_its_description(database, saved, published):
+def test_newest_rating_of_a_target_is_found_by_id_or_description(database, saved, published):
     one, twin, other = saved(), saved(), saved(url="http://other")
     by_description = published()
     by_id = published(target_id=one.id, request_digest="sha256:2")
@@ -91,7 +91,7 @@ def test_a_targets_newest_rating_is_by_its_id_or_by_its_description(database, sa
     assert by_description != by_id
 
 
-def test_a_rating_that_is_withdrawn_private_or_of_another_attribute_does_not_count(database, saved, published):
+def test_withdrawn_or_private_ratings_and_other_attributes_are_ignored(database, saved, published):
     mine = saved("rival")
     private = published()
     race = published(visibility="public", attribute="race", request_digest="sha256:2")

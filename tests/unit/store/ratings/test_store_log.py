@@ -1,8 +1,6 @@
-"""The transparency log against a tree computed whole, in both databases."""
+"""Tests of the transparency log against a Merkle tree that is computed from all leaves."""
 
 from __future__ import annotations
-
-import threading
 
 import pytest
 from sqlalchemy import event, select
@@ -12,11 +10,12 @@ from assay.evidence import merkle
 from store.core.agency_schema import log_nodes
 from store.core.errors import BeyondTheLog
 from store.ratings import log
+from tests.support.concurrency import run_concurrently
 
 
 @pytest.fixture
 def grown(database):
-    """Append this many entries; gives their leaves."""
+    """Function that appends a number of entries and returns their leaves."""
 
     def grow(count: int) -> list[bytes]:
         with database.write() as c:
@@ -25,13 +24,13 @@ def grown(database):
     return grow
 
 
-def test_an_empty_log_has_the_head_of_an_empty_tree(database):
+def test_head_of_an_empty_log_is_that_of_an_empty_tree(database):
     with database.read() as c:
         assert log.head(c) == log.TreeHead(0, merkle.EMPTY_HEAD)
         assert log.entries(c, 0, 9) == []
 
 
-def test_a_leaf_is_the_hash_of_its_entry(database, grown):
+def test_leaf_is_the_hash_of_its_entry(database, grown):
     grown(2)
     with database.read() as c:
         second = log.entries(c, 1, 9)[0]
@@ -39,7 +38,7 @@ def test_a_leaf_is_the_hash_of_its_entry(database, grown):
     assert second.leaf == merkle.leaf_hash(canonical_json(second.entry))
 
 
-def test_heads_and_proofs_are_those_of_a_tree_computed_whole(database, grown):
+def test_heads_and_proofs_equal_those_of_a_tree_computed_from_all_leaves(database, grown):
     leaves = grown(19)
     with database.read() as c:
         for size in range(1, 20):
@@ -55,17 +54,17 @@ def test_heads_and_proofs_are_those_of_a_tree_computed_whole(database, grown):
                 assert merkle.proves_growth(first, size, growth.first.root, whole, growth.path)
 
 
-def test_the_kept_nodes_are_the_complete_subtrees_and_nothing_else(database, grown):
+def test_stored_nodes_are_exactly_the_complete_subtrees(database, grown):
     leaves = grown(13)
     node = merkle.nodes_from(leaves)
     with database.read() as c:
-        kept = {(row.level, row.place): bytes(row.hash) for row in c.execute(select(log_nodes))}
+        stored = {(row.level, row.place): bytes(row.hash) for row in c.execute(select(log_nodes))}
     wanted = {(level, place) for level in range(4) for place in range(13 >> level)}
-    assert kept == {one: node(*one) for one in wanted}
+    assert stored == {one: node(*one) for one in wanted}
 
 
 @pytest.mark.parametrize(
-    ("ask", "name", "most"),
+    ("call", "name", "most"),
     [
         (lambda c: log.head(c, 4), "size", 3),
         (lambda c: log.inclusion(c, 3), "position", 2),
@@ -74,14 +73,14 @@ def test_the_kept_nodes_are_the_complete_subtrees_and_nothing_else(database, gro
         (lambda c: log.consistency(c, 3, 2), "first", 2),
     ],
 )
-def test_what_the_log_has_not_reached_is_refused_by_name(database, grown, ask, name, most):
+def test_position_or_size_after_the_end_of_the_log_is_refused(database, grown, call, name, most):
     grown(3)
     with database.read() as c, pytest.raises(BeyondTheLog) as refused:
-        ask(c)
+        call(c)
     assert (refused.value.name, refused.value.most) == (name, most)
 
 
-def test_an_append_that_is_rolled_back_leaves_no_gap(database, grown):
+def test_rolled_back_append_leaves_no_gap(database, grown):
     grown(3)
 
     def fail_after_appending() -> None:
@@ -97,28 +96,24 @@ def test_an_append_that_is_rolled_back_leaves_no_gap(database, grown):
         assert log.inclusion(c, 4).leaf == leaves[1]
 
 
-def test_many_writers_at_once_leave_no_gap_and_one_tree(database):
+def test_concurrent_appends_leave_no_gap(database):
     def append(writer: int) -> None:
         for number in range(5):
             with database.write() as c:
                 log.append(c, f"rat_{writer}_{number}", "published", {})
 
-    writers = [threading.Thread(target=append, args=(writer,)) for writer in range(4)]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
+    run_concurrently(4, append)
     with database.read() as c:
-        kept = log.entries(c, 0, 99)
-        assert [entry.position for entry in kept] == list(range(20))
-        assert log.head(c).root == merkle.head([entry.leaf for entry in kept])
+        entries = log.entries(c, 0, 99)
+        assert [entry.position for entry in entries] == list(range(20))
+        assert log.head(c).root == merkle.head([entry.leaf for entry in entries])
 
 
-def test_a_proof_reads_as_many_rows_as_the_logarithm_of_the_log(database, grown):
+def test_proof_takes_two_statements_and_a_logarithmic_number_of_hashes(database, grown):
     grown(130)
     with database.read() as c:
-        asked = []
-        event.listen(c, "before_cursor_execute", lambda _c, _cursor, statement, *_: asked.append(statement))
+        statements = []
+        event.listen(c, "before_cursor_execute", lambda _c, _cursor, statement, *_: statements.append(statement))
         proof = log.inclusion(c, 77)
-    assert len(asked) == 2  # the size, and all nodes at once
+    assert len(statements) == 2  # the size, and all nodes together
     assert len(proof.path) == 8

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from store.core.clock import read_clock
-from store.ratings import published as seen
+from store.ratings import published as published_ratings
 from store.targets import targets
 from store.targets.targets import NewTarget
 
@@ -13,7 +13,7 @@ MIRROR = "http://mirror"
 
 @pytest.fixture
 def target(database):
-    """Save a target; gives its id."""
+    """Factory of saved targets; it returns their ids."""
 
     def save(target_id="tgt_1", tenant="acme"):
         new = NewTarget(
@@ -34,9 +34,9 @@ def target(database):
     return save
 
 
-def newest(database, look, *args, **narrowed):
+def newest(database, query, *args, **filters):
     with database.read() as c:
-        found = look(c, *args, **narrowed).rating
+        found = query(c, *args, **filters).rating
         return None if found is None else found.id
 
 
@@ -47,79 +47,79 @@ def withdraw(database, rating_id):
         )
 
 
-def test_by_address_only_public_ratings_are_seen_whoever_asks(database, published):
+def test_only_public_ratings_are_found_by_address(database, published):
     published(visibility="private"), published(visibility="unlisted")
-    assert newest(database, seen.of_address, MIRROR) is None
+    assert newest(database, published_ratings.of_address, MIRROR) is None
     public = published(visibility="public")
     time.sleep(0.002)
     published(visibility="private")
-    assert newest(database, seen.of_address, MIRROR) == public
+    assert newest(database, published_ratings.of_address, MIRROR) == public
 
 
-def test_the_newest_is_seen_and_can_be_asked_for_by_method_and_attribute(database, published):
+def test_newest_public_rating_can_be_filtered_by_method_and_attribute(database, published):
     old = published(visibility="public", attribute="age")
     time.sleep(0.002)
     new = published(visibility="public", method="one-hop")
-    assert newest(database, seen.of_address, MIRROR) == new
-    assert newest(database, seen.of_address, MIRROR, attribute="age") == old
-    assert newest(database, seen.of_address, MIRROR, method="one-hop") == new
-    assert newest(database, seen.of_address, MIRROR, method="one-hop", attribute="age") is None
-    assert newest(database, seen.of_address, "http://elsewhere") is None
+    assert newest(database, published_ratings.of_address, MIRROR) == new
+    assert newest(database, published_ratings.of_address, MIRROR, attribute="age") == old
+    assert newest(database, published_ratings.of_address, MIRROR, method="one-hop") == new
+    assert newest(database, published_ratings.of_address, MIRROR, method="one-hop", attribute="age") is None
+    assert newest(database, published_ratings.of_address, "http://elsewhere") is None
 
 
-def test_a_rating_that_was_withdrawn_does_not_bring_an_older_one_out(database, published):
+def test_withdrawn_rating_is_shown_instead_of_an_older_one(database, published):
     published(visibility="public")
     time.sleep(0.002)
     bad = published(visibility="public", letter="BS")
     withdraw(database, bad)
-    assert newest(database, seen.of_address, MIRROR) == bad
+    assert newest(database, published_ratings.of_address, MIRROR) == bad
 
 
-def test_by_target_unlisted_ratings_are_seen_too(database, published, target):
+def test_unlisted_ratings_are_found_by_target_id(database, published, target):
     mine = target()
     published(visibility="private", target_id=mine)
-    assert newest(database, seen.of_target, mine) is None
+    assert newest(database, published_ratings.of_target, mine) is None
     unlisted = published(visibility="unlisted", target_id=mine)
-    assert newest(database, seen.of_target, mine) == unlisted
-    assert newest(database, seen.of_target, mine, attribute="age") is None
-    assert newest(database, seen.of_target, "tgt_nobodys") is None
+    assert newest(database, published_ratings.of_target, mine) == unlisted
+    assert newest(database, published_ratings.of_target, mine, attribute="age") is None
+    assert newest(database, published_ratings.of_target, "tgt_nobodys") is None
 
 
-def test_a_target_shows_its_own_ratings_only(database, published, target):
+def test_ratings_of_the_same_address_but_another_target_are_not_found(database, published, target):
     mine, theirs = target(), target("tgt_2", "rival")
-    published(visibility="public")  # of the same address, but of no target
-    assert newest(database, seen.of_target, mine) is None
+    published(visibility="public")  # same address, but without a target id
+    assert newest(database, published_ratings.of_target, mine) is None
     rating = published(visibility="public", target_id=theirs, tenant="rival")
-    assert newest(database, seen.of_target, mine) is None
-    assert newest(database, seen.of_target, theirs) == rating
+    assert newest(database, published_ratings.of_target, mine) is None
+    assert newest(database, published_ratings.of_target, theirs) == rating
 
 
-def test_a_target_that_was_removed_still_shows_what_was_published(database, published, target):
+def test_published_rating_of_a_removed_target_is_still_found(database, published, target):
     mine = target()
     rating = published(visibility="public", target_id=mine)
     with database.write() as c:
         assert targets.remove(c, mine, "acme")
-    assert newest(database, seen.of_target, mine) == rating
+    assert newest(database, published_ratings.of_target, mine) == rating
 
 
-def test_a_private_rating_is_seen_by_its_tenant(database, published):
+def test_private_rating_is_read_only_by_its_tenant(database, published):
     rating = published(visibility="private")
-    assert newest(database, seen.rating, rating, "acme") == rating
-    assert newest(database, seen.rating, rating, "rival") is None
-    assert newest(database, seen.rating, rating, "") is None
+    assert newest(database, published_ratings.rating, rating, "acme") == rating
+    assert newest(database, published_ratings.rating, rating, "rival") is None
+    assert newest(database, published_ratings.rating, rating, "") is None
 
 
-def test_what_is_seen_is_dated_by_the_database(database, published):
+def test_time_of_the_query_is_the_database_clock(database, published):
     published(visibility="public")
     with database.read() as c:
         before = read_clock(c)
-        at = seen.of_address(c, MIRROR).at
+        at = published_ratings.of_address(c, MIRROR).at
         assert before <= at <= read_clock(c)
 
 
-def test_looking_a_rating_up_uses_an_index(database, published, target):
+def test_newest_rating_of_a_target_is_read_from_an_index(database, published, target):
     if database._reader.dialect.name != "sqlite":
-        pytest.skip("what Postgres plans depends on how much there is")
+        pytest.skip("the plan of Postgres depends on the number of rows")
     with database.read() as c:
         query = (
             "EXPLAIN QUERY PLAN SELECT ratings.id FROM ratings JOIN targets ON targets.tenant = ratings.tenant AND "

@@ -4,7 +4,7 @@ from store.jobs import jobs
 from store.ratings import ratings
 
 
-def test_a_private_rating_is_found_by_its_tenant_only(database, published):
+def test_private_rating_is_found_only_by_its_tenant(database, published):
     rating_id = published()
     with database.read() as c:
         assert ratings.find(c, rating_id, "acme").letter == "DSBS"
@@ -13,7 +13,7 @@ def test_a_private_rating_is_found_by_its_tenant_only(database, published):
         assert ratings.page(c, "rival", limit=9) == []
 
 
-def test_an_unlisted_rating_is_found_by_anyone_who_knows_it_and_listed_by_its_tenant_only(database, published):
+def test_unlisted_rating_is_found_by_id_but_listed_only_for_its_tenant(database, published):
     rating_id = published(visibility="unlisted")
     with database.read() as c:
         assert ratings.find(c, rating_id, None).id == rating_id
@@ -21,14 +21,14 @@ def test_an_unlisted_rating_is_found_by_anyone_who_knows_it_and_listed_by_its_te
         assert [rating.id for rating in ratings.page(c, "acme", limit=9)] == [rating_id]
 
 
-def test_a_public_rating_is_listed_by_everyone(database, published):
+def test_public_rating_is_listed_for_every_tenant(database, published):
     rating_id = published(visibility="public")
     with database.read() as c:
         assert [rating.id for rating in ratings.page(c, None, limit=9)] == [rating_id]
         assert [rating.id for rating in ratings.latest(c, "rival", "http://mirror")] == [rating_id]
 
 
-def test_ratings_are_listed_newest_first_by_what_is_asked(database, published):
+def test_ratings_are_listed_newest_first_with_filters(database, published):
     made = [published(letter=letter, declared=letter != "BS") for letter in ("BS", "UCS", "BS")]
     time.sleep(0.002)
     other = published(method="one-hop", attribute="age", letter=None)
@@ -40,7 +40,7 @@ def test_ratings_are_listed_newest_first_by_what_is_asked(database, published):
         assert ratings.page(c, "acme", target_url="http://elsewhere", limit=9) == []
 
 
-def test_rating_pages_do_not_shift(database, published):
+def test_pages_of_ratings_ignore_ratings_added_later(database, published):
     old = {published() for _ in range(3)}
     with database.read() as c:
         first = ratings.page(c, "acme", limit=2)
@@ -49,7 +49,7 @@ def test_rating_pages_do_not_shift(database, published):
     assert {rating.id for rating in first + rest} == old
 
 
-def test_the_latest_are_the_newest_for_each_method_and_attribute(database, published):
+def test_latest_lists_the_newest_rating_of_each_method_and_attribute(database, published):
     published(), published(method="one-hop")
     time.sleep(0.002)
     newest = [published(), published(method="one-hop"), published(attribute="age")]
@@ -59,7 +59,7 @@ def test_the_latest_are_the_newest_for_each_method_and_attribute(database, publi
         assert [rating.id for rating in ratings.latest(c, "acme", "http://mirror", method="one-hop")] == [newest[1]]
 
 
-def test_a_rating_is_fresh_until_it_is_too_old_or_has_expired(database, published):
+def test_rating_is_fresh_until_it_is_too_old_or_expired(database, published):
     rating_id = published(request_digest="sha256:same")
     published(request_digest="sha256:short", valid_for_s=0)
     with database.read() as c:
@@ -71,7 +71,7 @@ def test_a_rating_is_fresh_until_it_is_too_old_or_has_expired(database, publishe
         assert ratings.fresh(c, "acme", "sha256:same", 1) is None
 
 
-def test_a_rating_names_its_job(database, published):
+def test_rating_and_job_refer_to_each_other(database, published):
     rating_id = published()
     with database.read() as c:
         rating = ratings.find(c, rating_id, "acme")

@@ -1,10 +1,9 @@
-"""Publishing, withdrawing, histories and the census, in both databases."""
+"""Tests of publication and withdrawal, histories, and statistics of public ratings."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 
 import pytest
@@ -16,26 +15,27 @@ from store.core.errors import AlreadyWithdrawn, LeaseLost, PublishedForGood
 from store.jobs.jobs import finish
 from store.ratings import history, log, rating_statistics, ratings, registry
 from store.webhooks import outbox
+from tests.support.concurrency import run_concurrently
 
 URL = "http://mirror"
 
 
-def described(kind="translator", digest="d", **special):
+def a_target(kind="translator", digest="d", **special):
     return {"name": "Mirror", "kind": kind, "protocol": "x", "url": URL, "digest": digest} | special
 
 
 @pytest.fixture
 def events(database):
-    """What the log says happened."""
+    """Function that lists the events of the log."""
 
-    def events():
+    def read():
         with database.read() as c:
             return [(entry.event, entry.rating_id) for entry in log.entries(c, 0, 99)]
 
-    return events
+    return read
 
 
-def test_only_a_ratings_own_tenant_changes_its_standing(database, published, events):
+def test_another_tenant_can_neither_publish_nor_withdraw_a_rating(database, published, events):
     rating_id = published(visibility="public")
     with database.write() as c:
         assert registry.set_visibility(c, rating_id, "rival", "public") is None
@@ -44,14 +44,14 @@ def test_only_a_ratings_own_tenant_changes_its_standing(database, published, eve
     assert events() == [("published", rating_id)]
 
 
-def test_the_transaction_that_finishes_a_public_job_logs_its_rating(database, published, events):
+def test_only_a_public_rating_is_logged_when_its_job_finishes(database, published, events):
     published(), published(visibility="unlisted")
     assert events() == []
     rating_id = published(visibility="public")
     assert events() == [("published", rating_id)]
 
 
-def test_a_finish_that_fails_logs_nothing(database, claimed, a_rating, events):
+def test_failed_finish_logs_nothing(database, claimed, a_rating, events):
     claim = claimed()
     with database.write() as c:
         finish(c, claim, a_rating(), ())
@@ -60,8 +60,8 @@ def test_a_finish_that_fails_logs_nothing(database, claimed, a_rating, events):
     assert events() == []
 
 
-def test_what_is_logged_is_public_and_names_the_sealed_document(database, published):
-    rating_id = published(visibility="public", target=described(settings={"model": "m"}))
+def test_log_entry_has_only_public_facts_and_the_digest_of_the_document(database, published):
+    rating_id = published(visibility="public", target=a_target(settings={"model": "m"}))
     with database.read() as c:
         entry = log.entries(c, 0, 1)[0].entry
         rating = ratings.find(c, rating_id, None)
@@ -74,7 +74,7 @@ def test_what_is_logged_is_public_and_names_the_sealed_document(database, publis
     assert "settings" not in entry["target"]
 
 
-def test_a_sealed_digest_survives_publishing_and_withdrawal(database, published):
+def test_digest_of_a_document_does_not_change_by_publication_or_withdrawal(database, published):
     rating_id = published()
     with database.write() as c:
         private = ratings.find(c, rating_id, "acme")
@@ -85,34 +85,28 @@ def test_a_sealed_digest_survives_publishing_and_withdrawal(database, published)
     assert len({rating_digest(one.shown) for one in (private, public, withdrawn)}) == 1
 
 
-def test_a_public_rating_stays_public(database, published):
+def test_public_rating_cannot_become_private_or_unlisted(database, published):
     rating_id = published(visibility="public")
     for visibility in ("private", "unlisted"):
         with pytest.raises(PublishedForGood), database.write() as c:
             registry.set_visibility(c, rating_id, "acme", visibility)
 
 
-def test_two_who_withdraw_at_once_withdraw_once(database, published, events):
+def test_concurrent_withdrawals_withdraw_once(database, published, events):
     rating_id = published(visibility="public")
-    refused = []
 
-    def withdraw() -> None:
+    def withdraw(_) -> bool:
         try:
             with database.write() as c:
-                registry.withdraw(c, rating_id, "acme", "mistaken")
-        except AlreadyWithdrawn as error:
-            refused.append(error)
+                return registry.withdraw(c, rating_id, "acme", "mistaken") is not None
+        except AlreadyWithdrawn:
+            return False
 
-    both = [threading.Thread(target=withdraw) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
-    assert len(refused) == 1
+    assert sorted(run_concurrently(2, withdraw)) == [False, True]
     assert events() == [("published", rating_id), ("withdrawn", rating_id)]
 
 
-def test_a_withdrawn_rating_is_not_fresh_nor_the_latest(database, published):
+def test_withdrawn_rating_is_neither_fresh_nor_latest(database, published):
     rating_id = published(request_digest="sha256:same")
     with database.write() as c:
         registry.withdraw(c, rating_id, "acme", "mistaken")
@@ -123,39 +117,39 @@ def test_a_withdrawn_rating_is_not_fresh_nor_the_latest(database, published):
         assert ratings.find(c, rating_id, "acme").withdrawn_why == "mistaken"
 
 
-# ---------------------------------------------------------------------------- what its tenant is told
+# ---------------------------------------------------------------------------- notices
 @pytest.fixture
-def told(database):
-    """The notices of ratings that wait, in order."""
+def notices(database):
+    """Function that lists the waiting notices about ratings."""
 
-    def told():
+    def read():
         with database.read() as c:
             return [(one.kind, one.data["visibility"]) for one in outbox.due(c) if one.kind.startswith("rating.")]
 
-    return told
+    return read
 
 
-def test_a_rating_is_announced_when_others_can_read_it_and_only_the_first_time(database, published, told):
+def test_rating_is_announced_once_when_others_can_first_read_it(database, published, notices):
     rating_id = published()
-    assert told() == []
+    assert notices() == []
     for visibility in ("unlisted", "private", "unlisted", "public", "public"):
         with database.write() as c:
             registry.set_visibility(c, rating_id, "acme", visibility)
-    assert told() == [("rating.published", "unlisted")]
+    assert notices() == [("rating.published", "unlisted")]
 
 
 @pytest.mark.parametrize("visibility", ["unlisted", "public"])
-def test_a_job_that_ends_with_a_visible_rating_announces_it_at_once(published, told, visibility):
+def test_unlisted_or_public_rating_is_announced_when_its_job_ends(published, notices, visibility):
     published(visibility=visibility)
-    assert told() == [("rating.published", visibility)]
+    assert notices() == [("rating.published", visibility)]
 
 
-def test_a_withdrawal_is_announced_with_its_reason_also_of_a_private_rating(database, published, told):
+def test_withdrawal_of_a_private_rating_is_announced_with_its_reason(database, published, notices):
     rating_id = published()
     with database.write() as c:
         registry.withdraw(c, rating_id, "acme", "mistaken")
         notice = next(one for one in outbox.due(c) if one.kind == "rating.withdrawn")
-    assert told() == [("rating.withdrawn", "private")]
+    assert notices() == [("rating.withdrawn", "private")]
     assert (notice.data["rating_id"], notice.data["job_id"], notice.data["letter"], notice.data["reason"]) == (
         rating_id, notice.job_id, "DSBS", "mistaken",
     )  # fmt: skip
@@ -164,7 +158,7 @@ def test_a_withdrawal_is_announced_with_its_reason_also_of_a_private_rating(data
 # ---------------------------------------------------------------------------- histories
 @pytest.fixture
 def one_after_another(published):
-    """Publish ratings at different moments."""
+    """Factory of ratings that are published at different times."""
 
     def make(*each):
         made = []
@@ -180,7 +174,7 @@ def pairs(steps):
     return [(step.rating.id, step.previous and step.previous.id) for step in steps]
 
 
-def test_each_rating_follows_the_last_that_stood_of_its_question(database, one_after_another):
+def test_predecessor_has_the_same_attribute_and_is_not_withdrawn(database, one_after_another):
     first, gone, other, last = one_after_another({}, {}, {"attribute": "age"}, {})
     with database.write() as c:
         registry.withdraw(c, gone, "acme", "mistaken")
@@ -189,7 +183,7 @@ def test_each_rating_follows_the_last_that_stood_of_its_question(database, one_a
         assert pairs(history.of_url(c, "acme", URL, attribute="age", limit=9)) == [(other, None)]
 
 
-def test_a_page_of_history_knows_what_came_before_it(database, one_after_another):
+def test_last_rating_of_a_page_has_its_predecessor_from_the_next_page(database, one_after_another):
     made = one_after_another({}, {}, {})
     with database.read() as c:
         page = history.of_url(c, "acme", URL, limit=2)
@@ -198,7 +192,7 @@ def test_a_page_of_history_knows_what_came_before_it(database, one_after_another
         assert pairs(history.of_url(c, "acme", URL, before=(last.created_at, last.id), limit=2)) == [(made[0], None)]
 
 
-def test_nobodys_history_has_anothers_private_ratings(database, one_after_another):
+def test_history_leaves_out_private_ratings_of_other_tenants(database, one_after_another):
     secret, public, own = one_after_another({}, {"visibility": "public"}, {"tenant": "rival", "target_id": "tgt_1"})
     with database.read() as c:
         assert pairs(history.of_url(c, "rival", URL, limit=9)) == [(own, public), (public, None)]
@@ -208,17 +202,17 @@ def test_nobodys_history_has_anothers_private_ratings(database, one_after_anothe
     assert secret not in {public, own}
 
 
-# ---------------------------------------------------------------------------- the census
-def test_the_census_counts_targets_once_by_their_newest_public_rating(database, one_after_another):
+# ---------------------------------------------------------------------------- statistics
+def test_distribution_counts_each_target_once_by_its_newest_public_rating(database, one_after_another):
     made = one_after_another(
         {"visibility": "public", "letter": "UCS"},
         {"visibility": "public", "letter": "BS"},
-        {"visibility": "public", "letter": "DSBS", "declared": False, "target": described(digest="e")},
-        {"visibility": "public", "letter": None, "declared": False, "target": described(digest="f")},
-        {"visibility": "public", "letter": "BS", "target": described("classifier", "g", settings={"kind": "other"})},
-        {"visibility": "public", "letter": "UCS", "target": described(digest="h"), "valid_for_s": 0},
-        {"visibility": "unlisted", "letter": "UCS", "target": described(digest="i")},
-        {"visibility": "public", "letter": "UCS", "target": described(digest="j")},
+        {"visibility": "public", "letter": "DSBS", "declared": False, "target": a_target(digest="e")},
+        {"visibility": "public", "letter": None, "declared": False, "target": a_target(digest="f")},
+        {"visibility": "public", "letter": "BS", "target": a_target("classifier", "g", settings={"kind": "other"})},
+        {"visibility": "public", "letter": "UCS", "target": a_target(digest="h"), "valid_for_s": 0},
+        {"visibility": "unlisted", "letter": "UCS", "target": a_target(digest="i")},
+        {"visibility": "public", "letter": "UCS", "target": a_target(digest="j")},
     )
     with database.write() as c:
         registry.withdraw(c, made[-1], "acme", "mistaken")
@@ -232,7 +226,7 @@ def test_the_census_counts_targets_once_by_their_newest_public_rating(database, 
     ]
 
 
-def test_the_census_pages_through_what_is_public_and_stands(database, one_after_another):
+def test_public_listing_leaves_out_private_and_withdrawn_ratings(database, one_after_another):
     made = one_after_another(*({"visibility": "public"},) * 4, {})
     with database.write() as c:
         registry.withdraw(c, made[1], "acme", "mistaken")
@@ -242,24 +236,24 @@ def test_the_census_pages_through_what_is_public_and_stands(database, one_after_
         assert rating_statistics.methodologies(c) == ["1.0.0"]
 
 
-def test_the_event_loops_driver_writes_and_reads_the_same(database_url, one_after_another):
+def test_registry_history_and_log_work_over_the_async_driver(database_url, one_after_another):
     first, second = one_after_another({"visibility": "public"}, {})
 
     async def through_the_loop():
-        there = AsyncDatabase(database_url)
+        database = AsyncDatabase(database_url)
         try:
-            await there.write(registry.set_visibility, second, "acme", "public")
-            await there.write(registry.withdraw, second, "acme", "mistaken")
-            steps = await there.read(history.of_url, None, URL, limit=9)
-            tallies = await there.read(rating_statistics.distribution, kind="translator")
+            await database.write(registry.set_visibility, second, "acme", "public")
+            await database.write(registry.withdraw, second, "acme", "mistaken")
+            steps = await database.read(history.of_url, None, URL, limit=9)
+            tallies = await database.read(rating_statistics.distribution, kind="translator")
             pages = [
-                await there.read(rating_statistics.page, None, 9),
-                await there.read(rating_statistics.page, (1, ""), 9),
+                await database.read(rating_statistics.page, None, 9),
+                await database.read(rating_statistics.page, (1, ""), 9),
             ]
-            proofs = [await there.read(log.inclusion, 1), await there.read(log.consistency, 2, 3)]
+            proofs = [await database.read(log.inclusion, 1), await database.read(log.consistency, 2, 3)]
             return pairs(steps), tallies, pages, proofs
         finally:
-            await there.close()
+            await database.close()
 
     steps, tallies, pages, (included, grown) = asyncio.run(through_the_loop())
     assert steps == [(second, None), (first, None)]

@@ -1,4 +1,4 @@
-"""Whose a host is and who may reply: a proof that ends, tenants apart, the newest proof before the others."""
+"""Tests of domains (proofs that a tenant owns a host) and of replies to ratings."""
 
 import pytest
 from sqlalchemy import update
@@ -27,44 +27,44 @@ from store.targets.domains import DAY_MS, PROOF_DAYS, host_of
         ("upload:upl_1", None),
     ],
 )
-def test_an_address_names_its_host_with_the_port_that_is_not_the_schemes_own(url, host):
+def test_host_of_a_url_includes_only_a_non_default_port(url, host):
     assert host_of(url) == host
 
 
 @pytest.fixture
 def prove(database):
-    """Have a tenant say and show that a host is its own."""
+    """Function that adds a tenant's domain and records a check."""
 
-    def prove(tenant, host="mirror", failure=None):
+    def add_and_check(tenant, host="mirror", failure=None):
         with database.write() as c:
             added, _ = domains.add(c, tenant, host)
             return domains.checked(c, added.id, failure)
 
-    return prove
+    return add_and_check
 
 
 @pytest.fixture
 def rating(database, published):
-    def rating(**special):
-        rating_id = published(**special)
+    def make(**changes):
+        rating_id = published(**changes)
         with database.read() as c:
-            return ratings.find(c, rating_id, special.get("tenant", "acme"))
+            return ratings.find(c, rating_id, changes.get("tenant", "acme"))
 
-    return rating
+    return make
 
 
-def put(database, rating, tenant, text="we have mended it", link=None):
+def put(database, rating, tenant, text="we have fixed it", link=None):
     with database.write() as c:
         return replies.put(c, rating, tenant, text, link)
 
 
 def age(database, days):
-    """Make every proof that many days older."""
+    """Make every proof older by a number of days."""
     with database.write() as c:
         c.execute(update(rows).values(verified_at=rows.c.verified_at - days * DAY_MS))
 
 
-def test_a_tenant_has_each_host_once_and_each_tenant_its_own_token(database):
+def test_claiming_a_host_twice_returns_the_same_token_but_other_tenants_get_another(database):
     with database.write() as c:
         first, new = domains.add(c, "acme", "mirror")
         again, newly = domains.add(c, "acme", "mirror")
@@ -74,7 +74,7 @@ def test_a_tenant_has_each_host_once_and_each_tenant_its_own_token(database):
     assert len(first.token) > 40
 
 
-def test_domains_of_others_are_neither_read_nor_removed(database):
+def test_another_tenant_can_neither_read_nor_remove_a_domain(database):
     with database.write() as c:
         mine, _ = domains.add(c, "acme", "mirror")
         assert domains.find(c, mine.id, "other") is None
@@ -86,7 +86,7 @@ def test_domains_of_others_are_neither_read_nor_removed(database):
         assert domains.checked(c, mine.id, None) is None
 
 
-def test_domains_are_paged_newest_first(database):
+def test_pages_of_domains_are_newest_first(database):
     with database.write() as c:
         made = [domains.add(c, "acme", f"h{place}")[0] for place in range(3)]
     with database.read() as c:
@@ -96,17 +96,17 @@ def test_domains_are_paged_newest_first(database):
     assert [one.id for one in [*page, *rest]] == [one.id for one in newest_first]
 
 
-def test_a_failed_look_ends_the_proof_and_says_why(database, prove):
+def test_failed_check_ends_the_proof_with_a_reason(database, prove):
     assert prove("acme").proven
     lost = prove("acme", failure="gone")
     assert (lost.state, lost.failure, lost.proven, lost.proven_until) == ("failed", "gone", False, None)
 
 
-def test_the_owner_replies_and_replaces_what_was_said(database, prove, rating):
+def test_owner_can_reply_and_replace_the_reply(database, prove, rating):
     one = rating()
     prove("owner")
-    said, new = put(database, one, "owner", link="https://mirror/notes")
-    assert (new, said.host, said.text, said.link) == (True, "mirror", "we have mended it", "https://mirror/notes")
+    reply, new = put(database, one, "owner", link="https://mirror/notes")
+    assert (new, reply.host, reply.text, reply.link) == (True, "mirror", "we have fixed it", "https://mirror/notes")
     again, new = put(database, one, "owner", "again")
     assert (new, again.text, again.link) == (False, "again", None)
     with database.read() as c:
@@ -115,7 +115,7 @@ def test_the_owner_replies_and_replaces_what_was_said(database, prove, rating):
         assert replies.of_ratings(c, []) == {}
 
 
-def test_nobody_else_replies(database, prove, rating):
+def test_tenant_without_a_proof_for_the_host_cannot_reply(database, prove, rating):
     one = rating()
     prove("waiting", failure="no file")
     prove("neighbour", host="mirror:8080")
@@ -125,14 +125,14 @@ def test_nobody_else_replies(database, prove, rating):
         assert refused.value.host == "mirror"
 
 
-def test_a_target_without_an_address_has_no_owner(database, rating):
+def test_rating_of_a_target_without_an_address_cannot_be_replied_to(database, rating):
     target = {"name": "m", "kind": "embedder", "protocol": "uploaded", "url": "", "digest": "d"}
     with pytest.raises(NotTheOwner, match="no address") as refused:
         put(database, rating(target=target), "owner")
     assert refused.value.host is None
 
 
-def test_a_proof_ends_after_its_days_and_the_reply_stays(database, prove, rating):
+def test_reply_stays_after_the_proof_has_expired_but_cannot_be_changed(database, prove, rating):
     one = rating()
     prove("owner")
     put(database, one, "owner")
@@ -140,21 +140,21 @@ def test_a_proof_ends_after_its_days_and_the_reply_stays(database, prove, rating
     with pytest.raises(NotTheOwner):
         put(database, one, "owner", "too late")
     with database.read() as c:
-        assert replies.find(c, one.id).text == "we have mended it"
+        assert replies.find(c, one.id).text == "we have fixed it"
 
 
-def test_the_newer_proof_overrules_the_older_and_not_the_other_way_round(database, prove, rating):
+def test_tenant_with_the_newer_proof_can_replace_the_reply(database, prove, rating):
     one = rating()
     prove("first")
     put(database, one, "first", "first")
     age(database, 1)
     prove("second")
     assert put(database, one, "second", "second")[0].text == "second"
-    with pytest.raises(NotTheOwner, match="somebody else"):
+    with pytest.raises(NotTheOwner, match="another tenant"):
         put(database, one, "first", "first again")
 
 
-def test_a_reply_whose_proof_has_ended_gives_way(database, prove, rating):
+def test_reply_of_a_tenant_with_an_expired_proof_can_be_replaced(database, prove, rating):
     one = rating()
     prove("first")
     put(database, one, "first")
@@ -163,7 +163,7 @@ def test_a_reply_whose_proof_has_ended_gives_way(database, prove, rating):
     assert put(database, one, "second", "second")[0].tenant == "second"
 
 
-def test_only_its_author_takes_a_reply_back(database, prove, rating):
+def test_reply_can_be_deleted_only_by_its_author(database, prove, rating):
     one = rating()
     prove("owner")
     put(database, one, "owner")

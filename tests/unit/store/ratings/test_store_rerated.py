@@ -1,11 +1,11 @@
-"""What other versions say of ratings: kept beside them, one row a version, read for a whole page at once."""
+"""Tests of re-ratings, one row per rating and methodology version."""
 
 import pytest
 
 from store.ratings import rerated
 
 
-def said(letter="UCS", version="2.0.0", **more):
+def document(letter="UCS", version="2.0.0", **more):
     return {"letter": letter, "declared": True, "methodology": {"version": version, "digest": "d"}} | more
 
 
@@ -13,12 +13,12 @@ def said(letter="UCS", version="2.0.0", **more):
 def keep(database):
     def keep(rating_id, **special):
         with database.write() as c:
-            return rerated.keep(c, rating_id, said(**special))
+            return rerated.keep(c, rating_id, document(**special))
 
     return keep
 
 
-def test_what_a_version_says_is_kept_and_read_back(database, published, keep):
+def test_stored_rerating_is_read_back_unchanged(database, published, keep):
     rating_id = published()
     kept = keep(rating_id)
     with database.read() as c:
@@ -27,7 +27,7 @@ def test_what_a_version_says_is_kept_and_read_back(database, published, keep):
     assert (kept.letter, kept.declared, kept.document["methodology"]["version"]) == ("UCS", True, "2.0.0")
 
 
-def test_saying_it_again_replaces_it_and_another_version_adds_to_it(database, published, keep):
+def test_rerating_replaces_the_earlier_one_of_the_same_version_only(database, published, keep):
     rating_id = published()
     keep(rating_id)
     keep(rating_id, letter=None, declared=False)
@@ -40,7 +40,7 @@ def test_saying_it_again_replaces_it_and_another_version_adds_to_it(database, pu
     }
 
 
-def test_the_letters_of_a_page_are_those_of_one_version(database, published, keep):
+def test_letters_are_read_for_one_version(database, published, keep):
     first, second, third = published(), published(), published()
     keep(first)
     keep(second, letter=None)
@@ -50,10 +50,8 @@ def test_the_letters_of_a_page_are_those_of_one_version(database, published, kee
         assert rerated.letters(c, [], "2.0.0") == {}
 
 
-def test_ratings_that_lack_a_version_are_listed_by_pages_everyones_and_only_by_methods_it_knows(
-    database, published, keep
-):
-    lacking = [published(), published(tenant="other"), published(visibility="public")]
+def test_ratings_of_all_tenants_without_a_version_are_listed_in_pages(database, published, keep):
+    expected = [published(), published(tenant="other"), published(visibility="public")]
     keep(published())
     published(methodology_version="2.0.0")
     published(method="association")
@@ -62,10 +60,10 @@ def test_ratings_that_lack_a_version_are_listed_by_pages_everyones_and_only_by_m
         while page := rerated.lacking(c, "2.0.0", ["round-trip"], after=after, limit=2):
             found += page
             after = page[-1]
-    assert found == sorted(lacking)
+    assert found == sorted(expected)
 
 
-def test_the_operator_reads_anyones_rating(database, published):
+def test_operator_can_read_a_rating_of_any_tenant(database, published):
     rating_id = published(tenant="other")
     with database.read() as c:
         assert rerated.any_rating(c, rating_id).tenant == "other"

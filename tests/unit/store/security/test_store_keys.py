@@ -12,7 +12,7 @@ def made(database):
         return keys.create(c, "acme", ["jobs:write", "ratings:read"], "ci")
 
 
-def test_a_key_is_recognised_with_its_tenant_and_scopes(database, made):
+def test_valid_key_is_verified_with_its_tenant_and_scopes(database, made):
     key, plain = made
     with database.write() as c:
         seen = keys.verify(c, plain)
@@ -22,7 +22,7 @@ def test_a_key_is_recognised_with_its_tenant_and_scopes(database, made):
 
 
 @pytest.mark.parametrize(
-    "garble",
+    "change",
     [
         lambda plain: "",
         lambda plain: plain[:-1],
@@ -36,12 +36,12 @@ def test_a_key_is_recognised_with_its_tenant_and_scopes(database, made):
         lambda plain: "\0\ud800",
     ],
 )
-def test_a_garbled_key_is_refused(database, made, garble):
+def test_malformed_key_is_refused(database, made, change):
     with database.read() as c:
-        assert keys.verify(c, garble(made[1])) is None
+        assert keys.verify(c, change(made[1])) is None
 
 
-def test_a_well_formed_key_that_was_never_made_is_refused(database, made):
+def test_unknown_key_with_a_valid_checksum_is_refused(database, made):
     import zlib
 
     forged = made[1][:15] + "A" * 43
@@ -49,7 +49,7 @@ def test_a_well_formed_key_that_was_never_made_is_refused(database, made):
         assert keys.verify(c, forged + f"{zlib.crc32(forged.encode()):08x}") is None
 
 
-def test_a_revoked_key_is_refused(database, made):
+def test_revoked_key_is_refused(database, made):
     key, plain = made
     with database.write() as c:
         assert not keys.revoke(c, key.id, "rival")
@@ -59,7 +59,7 @@ def test_a_revoked_key_is_refused(database, made):
         assert keys.page(c, "acme")[0].revoked_at is not None
 
 
-def test_an_expired_key_is_refused(database):
+def test_expired_key_is_refused(database):
     with database.write() as c:
         _, gone = keys.create(c, "acme", [], "old", expires_at=read_clock(c) - 1)
         _, good = keys.create(c, "acme", [], "new", expires_at=read_clock(c) + 60_000)
@@ -67,7 +67,7 @@ def test_an_expired_key_is_refused(database):
         assert keys.verify(c, good).name == "new"
 
 
-def test_a_key_s_use_is_noted_once_a_minute(database, made):
+def test_use_of_a_key_is_recorded_at_most_once_a_minute(database, made):
     _, plain = made
 
     def last_used(c):
@@ -85,14 +85,14 @@ def test_a_key_s_use_is_noted_once_a_minute(database, made):
         assert last_used(c) >= first
 
 
-def test_the_plain_key_is_not_in_the_database(database, made):
+def test_plain_text_of_a_key_is_not_stored(database, made):
     _, plain = made
     with database.read() as c:
         row = c.execute(schema.api_keys.select()).one()
     assert plain[15:] not in repr(row)
 
 
-def test_keys_are_paged_and_all_tenants_are_seen_by_the_operator(database, made):
+def test_operator_can_list_keys_of_all_tenants(database, made):
     with database.write() as c:
         keys.create(c, "rival", [], "other")
         assert len(keys.page(c, None)) == 2

@@ -1,4 +1,4 @@
-"""Secrets under an older key are moved to the present one; what no key opens is told and left alone."""
+"""Tests of key rotation: re-encryption of stored secrets with the current key."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def both() -> Vault:
 
 
 def keep(c, vault: Vault, target_id: str) -> None:
-    sealed = vault.seal(f"word of {target_id}", tenant="acme", target=target_id, field="secret")
+    sealed = vault.seal(f"secret of {target_id}", tenant="acme", target=target_id, field="secret")
     new = NewTarget(
         tenant="acme",
         name="t",
@@ -38,7 +38,7 @@ def keep(c, vault: Vault, target_id: str) -> None:
     targets.add(c, new)
 
 
-def turn(database, vault: Vault, holder: int) -> tuple[int, list[str]]:
+def rotate_all(database, vault: Vault, holder: int) -> tuple[int, list[str]]:
     after, resealed, lost = None, 0, []
     while True:
         with database.write() as c:
@@ -49,41 +49,42 @@ def turn(database, vault: Vault, holder: int) -> tuple[int, list[str]]:
         after = done.last_id
 
 
-def test_every_secret_of_an_older_key_is_moved_and_opens_with_the_new_one_alone(database, old, both, monkeypatch):
+def test_rotation_re_encrypts_every_secret_with_the_new_key(database, old, both, monkeypatch):
     monkeypatch.setattr(rotation, "BATCH", 3)
     with database.write() as c:
         for number in range(8):
             keep(c, old, f"tgt_{number}")
         assert rotation.count_old(c, both) == 8
-    assert turn(database, both, 0) == (8, [])
+    assert rotate_all(database, both, 0) == (8, [])
     new_alone = Vault(NEW, "new")
     with database.read() as c:
         assert rotation.count_old(c, both) == 0
         for number in range(8):
             kept = targets.find(c, f"tgt_{number}", "acme")
             place = {"tenant": "acme", "target": kept.id, "field": "secret"}
-            assert new_alone.open(kept.sealed_secret, **place) == f"word of {kept.id}"
-    assert turn(database, both, 0) == (0, []), "turning again changes nothing"
+            assert new_alone.open(kept.sealed_secret, **place) == f"secret of {kept.id}"
+    assert rotate_all(database, both, 0) == (0, []), "a second rotation changes nothing"
 
 
-def test_a_secret_that_no_key_opens_is_told_and_left_alone(database, both):
+def test_secret_of_an_unknown_key_is_reported_and_left_unchanged(database, both):
     with database.write() as c:
         keep(c, Vault(b"x" * 32, "unknown"), "tgt_lost")
         keep(c, Vault(OLD, "old"), "tgt_kept")
-    assert turn(database, both, 0) == (1, ["tgt_lost"])
+    assert rotate_all(database, both, 0) == (1, ["tgt_lost"])
     with database.read() as c:
         assert targets.find(c, "tgt_lost", "acme").sealed_secret.key_id == "unknown"
 
 
-def test_an_unfinished_job_s_secret_is_moved_and_an_ended_one_s_is_not(database, a_job, old, both):
+def test_rotation_re_encrypts_secrets_of_unfinished_jobs_only(database, a_job, old, both):
     with database.write() as c:
         for each in ("job_waits", "job_ended"):
-            sealed = old.seal("word", tenant="acme", target=each, field="secret")
+            sealed = old.seal("a secret", tenant="acme", target=each, field="secret")
             jobs.add(c, a_job(id=each, sealed_secret=sealed))
         jobs.request_cancel(c, "job_ended", None)
-    assert turn(database, both, 1) == (1, [])
+    assert rotate_all(database, both, 1) == (1, [])
     with database.read() as c:
         waiting = jobs.find(c, "job_waits", None)
         assert (
-            Vault(NEW, "new").open(waiting.sealed_secret, tenant="acme", target="job_waits", field="secret") == "word"
+            Vault(NEW, "new").open(waiting.sealed_secret, tenant="acme", target="job_waits", field="secret")
+            == "a secret"
         )

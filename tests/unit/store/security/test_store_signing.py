@@ -1,7 +1,6 @@
-"""Signing keys: one that signs, made once however many ask for it; all that ever signed, to check with."""
+"""Tests of signing keys: creation, rotation, encryption at rest, and verification."""
 
 import asyncio
-import threading
 
 import pytest
 
@@ -9,6 +8,7 @@ from store.core.database import AsyncDatabase
 from store.core.errors import SecretLost, SecretMoved
 from store.security import rotation, signing
 from store.security.secrets import Vault
+from tests.support.concurrency import run_concurrently
 
 OLD, NEW = b"o" * 32, b"n" * 32
 
@@ -18,7 +18,7 @@ def vault() -> Vault:
     return Vault(OLD, "old")
 
 
-def test_the_key_is_made_on_first_use_and_stays(database, vault):
+def test_signing_key_is_created_on_first_use_and_reused(database, vault):
     with database.write() as c:
         first = signing.current(c, vault)
     with database.write() as c:
@@ -30,7 +30,7 @@ def test_the_key_is_made_on_first_use_and_stays(database, vault):
     assert "private" not in repr(first)
 
 
-def test_a_signature_is_checked_with_the_public_key_and_the_very_message(database, vault):
+def test_signature_is_valid_only_for_its_key_and_message(database, vault):
     with database.write() as c:
         key = signing.current(c, vault)
         other = signing.rotate(c, vault)
@@ -42,25 +42,16 @@ def test_a_signature_is_checked_with_the_public_key_and_the_very_message(databas
     assert not signing.is_signature(b"short", signature, b"word")
 
 
-def test_processes_that_ask_at_once_get_the_same_key(database, vault):
-    start, got = threading.Barrier(4), []
-
-    def ask() -> None:
-        start.wait()
+def test_concurrent_transactions_create_one_signing_key(database, vault):
+    def read_key(_) -> str:
         with database.write() as c:
-            got.append(signing.current(c, vault).id)
+            return signing.current(c, vault).id
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert len(got) == 4
-    assert len(set(got)) == 1
+    assert len(set(run_concurrently(4, read_key))) == 1
 
 
-def test_the_service_s_own_door_gives_the_same_key(database, database_url, vault):
-    async def ask() -> list[signing.SigningKey | None]:
+def test_async_database_returns_the_same_signing_key(database, database_url, vault):
+    async def read_keys() -> list[signing.SigningKey | None]:
         service = AsyncDatabase(database_url)
         try:
             reads = await service.read(signing.find, vault), await service.write(signing.current, vault)
@@ -68,13 +59,13 @@ def test_the_service_s_own_door_gives_the_same_key(database, database_url, vault
         finally:
             await service.close()
 
-    before, made, after = asyncio.run(ask())
+    before, made, after = asyncio.run(read_keys())
     assert before is None
     with database.write() as c:
         assert signing.current(c, vault).id == made.id == after.id
 
 
-def test_a_retired_key_signs_nothing_new_and_is_still_published(database, vault):
+def test_retired_signing_key_is_not_used_but_still_published(database, vault):
     with database.write() as c:
         first = signing.current(c, vault)
     with database.write() as c:
@@ -89,7 +80,7 @@ def test_a_retired_key_signs_nothing_new_and_is_still_published(database, vault)
     assert "retired_at" in keys[first.id].as_jwk()
 
 
-def test_nothing_of_the_private_key_is_kept_in_plain_sight(database, vault):
+def test_last_four_characters_reveal_nothing_of_the_private_key(database, vault):
     from sqlalchemy import select
 
     from assay.evidence.jwks import encode
@@ -101,13 +92,13 @@ def test_nothing_of_the_private_key_is_kept_in_plain_sight(database, vault):
     assert row["secret_last4"] == encode(key.public_key)[-2:] + '"}'
 
 
-def test_signing_keys_move_with_the_other_secrets_when_the_master_key_is_changed(database, vault):
+def test_key_rotation_re_encrypts_the_current_signing_key(database, vault):
     with database.write() as c:
         retired = signing.current(c, vault)
         key = signing.rotate(c, vault)
     both, new_alone = Vault(NEW, "new", {"old": OLD}), Vault(NEW, "new")
     with database.write() as c:
-        assert rotation.count_old(c, both) == 1, "a retired key signs no more and needs no moving"
+        assert rotation.count_old(c, both) == 1, "a retired key does not sign and is not re-encrypted"
         holder = [each.table.name for each in rotation.HOLDERS].index("signing_keys")
         assert rotation.reseal(c, both, holder).resealed == 1
         assert rotation.count_old(c, both) == 0
@@ -117,7 +108,7 @@ def test_signing_keys_move_with_the_other_secrets_when_the_master_key_is_changed
     assert moved.sign(b"word") == key.sign(b"word")
 
 
-def test_a_key_that_the_vault_cannot_open_is_told_and_can_be_replaced(database, vault):
+def test_signing_key_that_cannot_be_decrypted_can_be_replaced(database, vault):
     stranger = Vault(NEW, "new")
     with database.write() as c:
         signing.current(c, vault)
@@ -128,7 +119,7 @@ def test_a_key_that_the_vault_cannot_open_is_told_and_can_be_replaced(database, 
         assert signing.current(c, stranger).id == made.id
 
 
-def test_a_key_copied_to_another_row_does_not_open(database, vault):
+def test_signing_key_copied_to_another_row_cannot_be_decrypted(database, vault):
     from sqlalchemy import update
 
     from store.core.agency_schema import signing_keys

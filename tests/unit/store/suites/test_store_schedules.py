@@ -1,8 +1,6 @@
-"""Schedules: run once for each time, by one of many, with a target as it is now and a seed of their own."""
+"""Tests of schedules: due times, runs, and the current target at each run."""
 
 from __future__ import annotations
-
-import threading
 
 import pytest
 from sqlalchemy import update
@@ -15,6 +13,7 @@ from store.suites.schedules import Bounds, NewSchedule, Orders, job_template, se
 from store.suites.suites import Cell
 from store.targets import targets
 from store.targets.targets import NewTarget
+from tests.support.concurrency import run_concurrently
 
 PLENTY = Bounds(max_active=100, cooldown_s=0)
 TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http://mirror", "settings": {}, "limits": {}}
@@ -22,7 +21,7 @@ TARGET = {"name": "M", "kind": "translator", "protocol": "x", "base_url": "http:
 
 @pytest.fixture
 def scheduled(database, a_job):
-    """Write a schedule down."""
+    """Factory of stored schedules."""
 
     def make(*, orders=None, paused=False, tenant="acme", cron=None, interval_s=None, **special):
         interval_s = 3600 if cron is None and interval_s is None else interval_s
@@ -36,13 +35,13 @@ def scheduled(database, a_job):
 
 @pytest.fixture
 def later(database):
-    """Let time pass for a schedule."""
+    """Function that moves the next time of a schedule into the past, as if time had passed."""
 
-    def pass_by(schedule, seconds):
+    def move(schedule, seconds):
         with database.write() as c:
             c.execute(update(table).where(table.c.id == schedule.id).values(next_at=table.c.next_at - seconds * 1000))
 
-    return pass_by
+    return move
 
 
 def run(database, bounds=PLENTY):
@@ -50,7 +49,7 @@ def run(database, bounds=PLENTY):
         return schedules.run_due(c, bounds)
 
 
-def test_a_schedule_is_not_due_before_its_time_and_once_when_it_comes(database, scheduled, later):
+def test_due_schedule_adds_its_job_once(database, scheduled, later):
     schedule = scheduled()
     assert run(database) is None
     later(schedule, 3601)
@@ -65,7 +64,7 @@ def test_a_schedule_is_not_due_before_its_time_and_once_when_it_comes(database, 
     assert after.next_at > after.last_at
 
 
-def test_times_that_were_missed_are_made_up_for_once_and_the_beat_is_kept(database, scheduled, later):
+def test_several_missed_times_give_one_run_and_the_next_time_stays_aligned(database, scheduled, later):
     schedule = scheduled()
     later(schedule, 100 * 3600)
     after, _ = run(database)
@@ -74,7 +73,7 @@ def test_times_that_were_missed_are_made_up_for_once_and_the_beat_is_kept(databa
     assert 0 < after.next_at - after.last_at <= 3_600_000
 
 
-def test_each_run_has_a_seed_that_can_be_computed_again(database, scheduled, later):
+def test_each_run_has_a_reproducible_seed_of_its_own(database, scheduled, later):
     schedule = scheduled()
     seeds = []
     for _ in range(2):
@@ -89,32 +88,22 @@ def test_each_run_has_a_seed_that_can_be_computed_again(database, scheduled, lat
     assert all(0 <= seed < 2**53 for seed in seeds)
 
 
-def test_two_schedulers_make_one_run(database, scheduled, later):
+def test_two_concurrent_schedulers_make_one_run(database, scheduled, later):
     later(scheduled(), 3601)
-    both, made = threading.Barrier(2, timeout=10), []
-
-    def race():
-        both.wait()
-        made.append(run(database))
-
-    threads = [threading.Thread(target=race) for _ in range(2)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert sum(one is not None for one in made) == 1
+    results = run_concurrently(2, lambda _: run(database))
+    assert sum(one is not None for one in results) == 1
     with database.read() as c:
         assert len(jobs.page(c, "acme", limit=9)) == 1
 
 
-def test_a_run_that_is_rolled_back_happens_again(database, scheduled, later):
+def test_rolled_back_run_is_repeated(database, scheduled, later):
     later(scheduled(), 3601)
     with pytest.raises(ZeroDivisionError), database.write() as c:
-        1 / len(schedules.run_due(c, PLENTY)[2:])  # the process is lost here
+        1 / len(schedules.run_due(c, PLENTY)[2:])  # fails like a process that dies here
     assert run(database) is not None
 
 
-def test_paused_and_removed_schedules_are_never_due(database, scheduled, later):
+def test_paused_and_removed_schedules_are_not_due(database, scheduled, later):
     paused, removed = scheduled(paused=True), scheduled()
     for each in (paused, removed):
         later(each, 3601)
@@ -125,7 +114,7 @@ def test_paused_and_removed_schedules_are_never_due(database, scheduled, later):
     assert run(database) is None
 
 
-def test_a_schedule_that_is_resumed_makes_up_for_nothing(database, scheduled, later):
+def test_resumed_schedule_skips_missed_runs(database, scheduled, later):
     schedule = scheduled(paused=True)
     later(schedule, 100 * 3600)
     with database.write() as c:
@@ -138,7 +127,7 @@ def test_a_schedule_that_is_resumed_makes_up_for_nothing(database, scheduled, la
     assert run(database) is None
 
 
-def test_a_new_rhythm_begins_from_now(database, scheduled):
+def test_new_recurrence_is_counted_from_now(database, scheduled):
     schedule = scheduled()
     with database.write() as c:
         changed = schedules.replace(
@@ -148,7 +137,7 @@ def test_a_new_rhythm_begins_from_now(database, scheduled):
     assert changed.next_at == changed.updated_at + 60_000
 
 
-def test_a_saved_target_is_rated_as_it_is_now_and_not_at_all_once_it_is_gone(database, scheduled, later):
+def test_run_uses_the_current_target_and_fails_if_it_was_removed(database, scheduled, later):
     described = {name: TARGET[name] for name in ("name", "protocol", "base_url", "settings", "limits")}
     with database.write() as c:
         saved = targets.add(c, NewTarget("acme", kind="translator", **described))
@@ -173,10 +162,10 @@ def test_a_saved_target_is_rated_as_it_is_now_and_not_at_all_once_it_is_gone(dat
     after, ran = run(database)
     assert (ran.code, ran.made_id) == ("target-removed", None)
     assert saved.id in after.last_failure
-    assert after.next_at > after.last_at  # it goes on; a target can be put into its request
+    assert after.next_at > after.last_at  # the schedule continues
 
 
-def test_links_of_a_chain_are_called_where_they_are_saved_now(database, scheduled, later):
+def test_run_of_a_chain_uses_the_current_addresses_of_its_links(database, scheduled, later):
     plain = {name: TARGET[name] for name in ("name", "protocol", "base_url", "settings", "limits")}
     with database.write() as c:
         saved = targets.add(c, NewTarget("acme", kind="translator", **plain))
@@ -198,13 +187,13 @@ def test_links_of_a_chain_are_called_where_they_are_saved_now(database, schedule
     assert run(database)[1].code == "target-removed"
 
 
-def test_a_run_above_the_quota_says_so_and_the_next_one_clears_it(database, scheduled, later, queued):
+def test_run_above_the_job_limit_records_a_failure_until_the_next_run(database, scheduled, later, queued):
     busy = queued()
     schedule = scheduled()
     later(schedule, 3601)
     after, ran = run(database, Bounds(max_active=1, cooldown_s=0))
     assert ran.code == "too-many-jobs"
-    assert "1 jobs" in after.last_failure
+    assert "limit of 1 " in after.last_failure
     with database.write() as c:
         jobs.request_cancel(c, busy.id, "acme")
     later(schedule, 3601)
@@ -212,7 +201,7 @@ def test_a_run_above_the_quota_says_so_and_the_next_one_clears_it(database, sche
     assert (after.last_failure, after.last_job_id) == (None, ran.made_id)
 
 
-def test_a_target_that_rests_delays_the_run(database, scheduled, later, claimed):
+def test_cool_down_of_the_target_delays_the_run(database, scheduled, later, claimed):
     claim = claimed(target=TARGET)
     with database.write() as c:
         jobs.fail(c, claim, {"type": "about:blank", "title": "No", "detail": "It broke.", "code": "x"})
@@ -225,7 +214,7 @@ def test_a_target_that_rests_delays_the_run(database, scheduled, later, claimed)
     assert run(database, PLENTY)[1].made_id is not None
 
 
-def test_a_scheduled_suite_is_made_with_its_cells_and_what_it_leaves_out(database, scheduled, later, a_job):
+def test_scheduled_suite_has_its_cells_and_omitted_combinations(database, scheduled, later, a_job):
     kept = [
         job_template(a_job(target=TARGET, experiment={"method": "round-trip", "place": place})) for place in range(2)
     ]
@@ -243,7 +232,7 @@ def test_a_scheduled_suite_is_made_with_its_cells_and_what_it_leaves_out(databas
     assert (suite.request["omitted"], suite.request["asked"]) == (omitted, {"asked": 1})
 
 
-def test_schedules_are_of_one_tenant_and_paged_newest_first(database, scheduled):
+def test_pages_of_schedules_are_newest_first_and_of_one_tenant(database, scheduled):
     made = [scheduled().id for _ in range(3)]
     scheduled(tenant="rival")
     with database.read() as c:

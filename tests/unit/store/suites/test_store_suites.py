@@ -1,4 +1,4 @@
-"""Suites: written with their jobs in a few statements, and read with their ratings."""
+"""Tests of suites, their progress, and adding several jobs together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from store.webhooks import outbox
 
 @pytest.fixture
 def suite_of(database):
-    """Write a suite over some jobs."""
+    """Factory of suites over existing jobs."""
 
     def make(job_ids, tenant="acme"):
         cells = [(Cell("round-trip", "gender", f"l{place}"), job_id) for place, job_id in enumerate(job_ids)]
@@ -33,7 +33,7 @@ def suite_of(database):
     return make
 
 
-def test_jobs_written_together_are_those_written_one_by_one(database, a_job, published):
+def test_jobs_added_together_equal_jobs_added_one_by_one(database, a_job, published):
     rating_id = published()
     with database.write() as c:
         alone = [jobs.add(c, a_job(request_digest="a")), jobs.add_finished(c, a_job(request_digest="b"), rating_id)]
@@ -41,26 +41,26 @@ def test_jobs_written_together_are_those_written_one_by_one(database, a_job, pub
         together = jobs.add_all(c, [(news[0], None), (news[1], rating_id), (news[2], None)])
         assert [job.id for job in together] == [new.id for new in news]
         for one, other in zip(alone, together, strict=False):
-            moments = ("id", "created_at", "next_run_at", "deadline_at", "finished_at")
-            assert replace(one, **{name: getattr(other, name) for name in moments}) == other
-            told = [[(each.type, each.data) for each in jobs.events(c, job.id, 0)] for job in (one, other)]
-            assert told[0] == told[1]
+            times = ("id", "created_at", "next_run_at", "deadline_at", "finished_at")
+            assert replace(one, **{name: getattr(other, name) for name in times}) == other
+            events = [[(each.type, each.data) for each in jobs.events(c, job.id, 0)] for job in (one, other)]
+            assert events[0] == events[1]
         notices = {notice.job_id: (notice.kind, notice.data) for notice in outbox.due(c)}
         kind, data = notices[alone[1].id]
         assert notices[together[1].id] == (kind, data | {"job_id": together[1].id})
         assert together[0].id not in notices
 
 
-def test_no_jobs_together_are_no_jobs(database):
+def test_adding_no_jobs_returns_an_empty_list(database):
     with database.write() as c:
         assert jobs.add_all(c, []) == []
 
 
-def test_fifty_jobs_take_as_many_statements_as_two(database, a_job):
+def test_adding_50_jobs_takes_two_statements(database, a_job):
     def statements(count: int) -> int:
         seen: list[str] = []
         with database.write() as c:
-            listen = lambda *told: seen.append(told[2])  # noqa: E731
+            listen = lambda *args: seen.append(args[2])  # noqa: E731
             event.listen(c, "before_cursor_execute", listen)
             jobs.add_all(c, [(a_job(), None) for _ in range(count)])
             event.remove(c, "before_cursor_execute", listen)
@@ -69,7 +69,7 @@ def test_fifty_jobs_take_as_many_statements_as_two(database, a_job):
     assert statements(50) == statements(2) == 2
 
 
-def test_a_suite_is_read_with_its_jobs_and_ratings_in_the_order_asked_for(database, queued, published, suite_of):
+def test_cells_of_a_suite_have_their_jobs_and_ratings_in_order(database, queued, published, suite_of):
     rating_id = published(letter="BS")
     with database.read() as c:
         rated = next(job for job in jobs.page(c, "acme", limit=9) if job.rating_id == rating_id)
@@ -79,13 +79,13 @@ def test_a_suite_is_read_with_its_jobs_and_ratings_in_the_order_asked_for(databa
         assert suites.find(c, suite.id, "acme") == suite
         assert suites.find(c, suite.id, "rival") is None
         first, second = suites.cells(c, suite.id)
-        assert suites.documents(c, [rating_id])[rating_id]["letter"] == "DSBS"  # the document, whatever the column
+        assert suites.documents(c, [rating_id])[rating_id]["letter"] == "DSBS"  # from the document, not from the column
     assert (first.job_id, first.finished, first.letter, first.rated_at) == (waiting.id, False, None, None)
     assert (second.rating_id, second.finished, second.letter, second.declared) == (rating_id, True, "BS", True)
     assert second.expires_at > second.rated_at
 
 
-def test_a_suite_has_ended_when_its_last_job_has(database, claimed, queued, suite_of):
+def test_suite_ends_with_its_last_job(database, claimed, queued, suite_of):
     one, two = claimed(), queued()
     suite = suite_of([one.job.id, two.id])
     with database.write() as c:
@@ -100,7 +100,7 @@ def test_a_suite_has_ended_when_its_last_job_has(database, claimed, queued, suit
         assert suites.tallies(c, []) == {}
 
 
-def test_suites_are_paged_newest_first(database, queued, suite_of):
+def test_pages_of_suites_are_newest_first(database, queued, suite_of):
     job = queued()
     made = [suite_of([job.id]).id for _ in range(3)]
     suite_of([job.id], tenant="rival")
@@ -112,7 +112,7 @@ def test_suites_are_paged_newest_first(database, queued, suite_of):
     assert seen == sorted(seen, key=lambda one: (one.created_at, one.id), reverse=True)
 
 
-def test_known_requests_are_found_with_their_newest_rating_and_their_running_job(database, queued, published):
+def test_existing_rating_and_running_job_of_a_request_are_found(database, queued, published):
     published(request_digest="rated")
     newest = published(request_digest="rated")
     running = queued(request_digest="running", callback_url="http://told")

@@ -7,8 +7,8 @@ from store.targets.targets import NewTarget
 
 @pytest.fixture
 def a_target():
-    def make(**special):
-        plain = {
+    def make(**changes):
+        defaults = {
             "tenant": "acme",
             "name": "Mirror",
             "kind": "translator",
@@ -17,7 +17,7 @@ def a_target():
             "settings": {"format": "text"},
             "limits": {"concurrency": 8},
         }
-        return NewTarget(**{**plain, **special})
+        return NewTarget(**defaults | changes)
 
     return make
 
@@ -27,7 +27,7 @@ def vault():
     return Vault(b"k" * 32, "k1")
 
 
-def test_a_target_is_described_to_jobs_without_its_secret(database, a_target, vault):
+def test_description_of_a_target_has_no_secret(database, a_target, vault):
     new = a_target(
         id="tgt_1", sealed_secret=vault.seal("hunter2hunter2", tenant="acme", target="tgt_1", field="secret")
     )
@@ -36,7 +36,7 @@ def test_a_target_is_described_to_jobs_without_its_secret(database, a_target, va
     with database.read() as c:
         found = targets.find(c, "tgt_1", "acme")
     assert found == kept
-    assert found.secret_last4 == "er2"[-3:]
+    assert found.secret_last4 == "er2"
     assert targets.descriptor(found) == {
         "name": "Mirror",
         "kind": "translator",
@@ -49,7 +49,7 @@ def test_a_target_is_described_to_jobs_without_its_secret(database, a_target, va
     assert vault.open(found.sealed_secret, tenant="acme", target="tgt_1", field="secret") == "hunter2hunter2"
 
 
-def test_another_tenant_neither_finds_nor_changes_a_target(database, a_target):
+def test_another_tenant_can_neither_read_nor_change_a_target(database, a_target):
     with database.write() as c:
         kept = targets.add(c, a_target())
         assert targets.find(c, kept.id, "rival") is None
@@ -58,7 +58,7 @@ def test_another_tenant_neither_finds_nor_changes_a_target(database, a_target):
         assert targets.find(c, kept.id, None) == kept
 
 
-def test_replacing_can_keep_the_secret_and_insist_on_a_version(database, a_target, vault):
+def test_replacing_a_target_can_keep_its_secret_and_check_the_version(database, a_target, vault):
     sealed = vault.seal("a long enough secret", tenant="acme", target="tgt_1", field="secret")
     with database.write() as c:
         targets.add(c, a_target(id="tgt_1", sealed_secret=sealed))
@@ -68,7 +68,7 @@ def test_replacing_can_keep_the_secret_and_insist_on_a_version(database, a_targe
         assert targets.replace(c, "tgt_1", "acme", a_target()).sealed_secret is None
 
 
-def test_a_removed_target_is_gone_with_its_secret_except_for_jobs_that_need_it(database, a_target, vault):
+def test_removed_target_is_hidden_and_has_no_secret(database, a_target, vault):
     sealed = vault.seal("a long enough secret", tenant="acme", target="tgt_1", field="secret")
     with database.write() as c:
         targets.add(c, a_target(id="tgt_1", sealed_secret=sealed))
@@ -79,7 +79,7 @@ def test_a_removed_target_is_gone_with_its_secret_except_for_jobs_that_need_it(d
         assert targets.find(c, "tgt_1", None, removed=True).sealed_secret is None
 
 
-def test_targets_are_paged_newest_first(database, a_target):
+def test_pages_of_targets_list_each_target_once(database, a_target):
     with database.write() as c:
         made = {targets.add(c, a_target()).id for _ in range(3)}
         targets.add(c, a_target(tenant="rival"))

@@ -1,4 +1,4 @@
-"""A notice becomes one delivery for each receiver; each is attempted by one at a time, and all is written down."""
+"""Tests of webhook deliveries: fan-out, leases, results of attempts, and the delivery log."""
 
 from __future__ import annotations
 
@@ -22,57 +22,57 @@ BAD = Outcome(12, 500, "http-500: it answered HTTP 500", "oh")
 
 @pytest.fixture
 def endpoint(database):
-    def endpoint(webhook_id="whk_1", tenant="acme", **special):
+    def add(webhook_id="whk_1", tenant="acme", **special):
         described = {"url": f"http://{webhook_id}/", "description": "", "events": (), "envelope": "standard"} | special
         sealed = webhooks.seal(VAULT, "whsec_c2VjcmV0", tenant, webhook_id)
         with database.write() as c:
             return webhooks.add(c, NewWebhook(id=webhook_id, tenant=tenant, sealed_secret=sealed, **described))
 
-    return endpoint
+    return add
 
 
 @pytest.fixture
 def cancelled(database, queued):
-    """Ask for a job and cancel it, which leaves a notice."""
+    """Factory of cancelled jobs, which leave a notice."""
 
-    def cancelled(**special):
+    def make(**special):
         job = queued(**special)
         with database.write() as c:
             jobs.request_cancel(c, job.id, None)
         return job
 
-    return cancelled
+    return make
 
 
 @pytest.fixture
 def take(database):
-    """Hand over and claim."""
+    """Function that runs the fan-out and claims deliveries."""
 
-    def take(limit=50, **options):
+    def fan_out_and_claim(limit=50, **options):
         with database.write() as c:
             fan_out.hand_over(c)
             return deliveries.claim(c, deliveries.choose(c, limit), **options)
 
-    return take
+    return fan_out_and_claim
 
 
 @pytest.fixture
 def record(database):
-    def record(claimed, outcome, then=None):
+    def call(claimed, outcome, then=None):
         with database.write() as c:
             return deliveries.record(c, claimed, outcome, then)
 
-    return record
+    return call
 
 
 def change(database: Database, **values) -> None:
-    """Let time pass for what waits: move its times."""
+    """Set columns of all deliveries, for example to simulate the passing of time."""
     with database.write() as c:
         c.execute(update(agency_schema.deliveries).values(**values))
 
 
-# ---------------------------------------------------------------------------- handing over
-def test_a_notice_becomes_one_delivery_for_each_subscriber_and_one_for_the_callback(database, endpoint, cancelled):
+# ---------------------------------------------------------------------------- fan-out
+def test_notice_becomes_one_delivery_per_subscriber_and_callback(database, endpoint, cancelled):
     endpoint("whk_all")
     endpoint("whk_chosen", events=("job.cancelled",))
     endpoint("whk_deaf", events=("job.succeeded",))
@@ -95,14 +95,14 @@ def test_a_notice_becomes_one_delivery_for_each_subscriber_and_one_for_the_callb
     assert rows[0]["payload"]["type"] == "job.cancelled"
 
 
-def test_a_notice_that_nobody_wants_is_closed(database, cancelled):
+def test_notice_without_receivers_is_closed(database, cancelled):
     cancelled()
     with database.write() as c:
         assert fan_out.hand_over(c).closed == 1
         assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 0
 
 
-def test_an_endpoint_is_not_told_what_happened_before_it_was_there(database, endpoint, cancelled):
+def test_endpoint_gets_no_notices_from_before_its_creation(database, endpoint, cancelled):
     cancelled()
     with database.write() as c:
         c.execute(update(schema.outbox).values(created_at=0))
@@ -112,7 +112,7 @@ def test_an_endpoint_is_not_told_what_happened_before_it_was_there(database, end
         assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 0
 
 
-def test_many_notices_are_handed_over_in_batches(database, endpoint, cancelled):
+def test_notices_are_handed_over_in_batches(database, endpoint, cancelled):
     endpoint()
     for number in range(5):
         cancelled(request_digest=f"sha256:{number}")
@@ -124,47 +124,47 @@ def test_many_notices_are_handed_over_in_batches(database, endpoint, cancelled):
 @pytest.mark.parametrize(
     "written", ['{"type": "job.cancelled"}', '{"data": [1]}', "[]", "null", '{"data": {"x": NaN}}', "{"]
 )
-def test_a_row_that_holds_no_notice_is_given_up_and_keeps_back_no_other(database, endpoint, cancelled, written):
+def test_invalid_notice_is_given_up_and_does_not_block_others(database, endpoint, cancelled, written):
     endpoint()
     bad, good = cancelled(request_digest="sha256:bad"), cancelled(request_digest="sha256:good")
     with database.write() as c:
         c.execute(text("UPDATE outbox SET payload = :written WHERE job_id = :job"), {"written": written, "job": bad.id})
     with database.write() as c:
-        handed = fan_out.hand_over(c)
-        assert handed.closed == 2
-        assert [(each.job_id, each.kind) for each in handed.malformed] == [(bad.id, "job.cancelled")]
-        assert fan_out.hand_over(c) == fan_out.HandedOver()  # it is told once
+        result = fan_out.hand_over(c)
+        assert result.closed == 2
+        assert [(each.job_id, each.kind) for each in result.malformed] == [(bad.id, "job.cancelled")]
+        assert fan_out.hand_over(c) == fan_out.HandedOver()  # reported only once
         rows = c.execute(select(agency_schema.deliveries)).mappings().all()
         states = c.execute(text("SELECT state FROM outbox ORDER BY id")).scalars().all()
     assert [row["payload"]["data"]["job_id"] for row in rows] == [good.id]
     assert states == ["given-up", "delivered"]
 
 
-def test_a_transaction_that_is_lost_leaves_the_notice_for_the_next(database, endpoint, cancelled):
+def test_rolled_back_fan_out_is_repeated(database, endpoint, cancelled):
     endpoint()
     cancelled()
 
     class Lost(Exception):
         pass
 
-    def die_half_way():
+    def fail_after_fan_out():
         with database.write() as c:
             fan_out.hand_over(c)
             raise Lost
 
     with pytest.raises(Lost):
-        die_half_way()
+        fail_after_fan_out()
     with database.write() as c:
         assert fan_out.hand_over(c).closed == 1
         assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 1
 
 
-def test_two_processes_hand_over_each_notice_once(postgres_url, queued_on):
+def test_concurrent_fan_outs_hand_over_a_notice_once(postgres_url, queued_on):
     database = Database(postgres_url)
     queued_on(database)
     with database.write() as one, database.write() as other:
         assert fan_out.hand_over(one).closed == 1
-        assert fan_out.hand_over(other).closed == 0  # it is locked, and nobody waits for it
+        assert fan_out.hand_over(other).closed == 0  # locked rows are skipped
     with database.read() as c:
         assert c.execute(select(func.count()).select_from(agency_schema.deliveries)).scalar_one() == 1
     database.close()
@@ -172,14 +172,14 @@ def test_two_processes_hand_over_each_notice_once(postgres_url, queued_on):
 
 @pytest.fixture
 def queued_on(a_job):
-    def queued_on(database):
+    def add(database):
         with database.write() as c:
             jobs.request_cancel(c, jobs.add(c, a_job(callback_url="http://back/")).id, None)
 
-    return queued_on
+    return add
 
 
-def test_an_endpoint_may_have_its_notices_as_cloudevents(database, endpoint, cancelled):
+def test_endpoint_can_receive_cloudevents(database, endpoint, cancelled):
     endpoint(envelope="cloudevents")
     job = cancelled()
     with database.write() as c:
@@ -191,7 +191,7 @@ def test_an_endpoint_may_have_its_notices_as_cloudevents(database, endpoint, can
     assert payloads.content_type_of(event) == "application/cloudevents+json"
 
 
-def test_a_body_is_never_long():
+def test_long_body_is_shortened_below_20_kb():
     data = {
         "job_id": "job_1",
         "error": {"detail": "x" * 50_000},
@@ -211,8 +211,8 @@ def test_a_body_is_never_long():
     }
 
 
-# ---------------------------------------------------------------------------- claiming
-def test_a_claimed_delivery_is_nobody_else_s_until_its_lease_ends(database, endpoint, cancelled, take):
+# ---------------------------------------------------------------------------- leases
+def test_claimed_delivery_can_be_claimed_again_only_after_its_lease(database, endpoint, cancelled, take):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -220,10 +220,10 @@ def test_a_claimed_delivery_is_nobody_else_s_until_its_lease_ends(database, endp
     assert take() == []
     change(database, lease_until=1)
     (again,) = take()
-    assert (again.id, again.number) == (claimed.id, 1), "what was not written down is sent again under its id"
+    assert (again.id, again.number) == (claimed.id, 1), "an unrecorded attempt is repeated under the same id"
 
 
-def test_of_two_processes_that_claim_at_once_one_gets_a_delivery(postgres_url, queued_on):
+def test_one_of_two_concurrent_claims_gets_a_delivery(postgres_url, queued_on):
     database = Database(postgres_url)
     queued_on(database)
     with database.write() as c:
@@ -236,7 +236,7 @@ def test_of_two_processes_that_claim_at_once_one_gets_a_delivery(postgres_url, q
     database.close()
 
 
-def test_no_receiver_is_attempted_more_than_twice_at_once_and_others_do_not_wait_for_it(endpoint, cancelled, take):
+def test_receiver_has_at_most_two_concurrent_attempts_and_does_not_delay_others(endpoint, cancelled, take):
     endpoint("whk_slow")
     for number in range(5):
         cancelled(request_digest=f"sha256:{number}")
@@ -246,7 +246,7 @@ def test_no_receiver_is_attempted_more_than_twice_at_once_and_others_do_not_wait
     assert sorted(one.url for one in take()) == ["http://back/", "http://whk_new/"]
 
 
-def test_no_tenant_takes_every_place(endpoint, cancelled, take):
+def test_tenant_has_a_limited_number_of_concurrent_attempts(endpoint, cancelled, take):
     for number in range(deliveries.AT_ONCE_TENANT + 3):
         cancelled(callback_url=f"http://back/{number}", request_digest=f"sha256:{number}")
     cancelled(callback_url="http://other/", tenant="other")
@@ -255,7 +255,7 @@ def test_no_tenant_takes_every_place(endpoint, cancelled, take):
     assert take(limit=99) == []
 
 
-def test_what_is_due_is_seen_without_a_transaction(database, endpoint, cancelled, take, record):
+def test_anything_due_reports_due_notices_and_deliveries(database, endpoint, cancelled, take, record):
     endpoint()
 
     def due():
@@ -273,7 +273,7 @@ def test_what_is_due_is_seen_without_a_transaction(database, endpoint, cancelled
     assert due()
 
 
-# ---------------------------------------------------------------------------- recording
+# ---------------------------------------------------------------------------- results of attempts
 def state_of(database, claimed):
     with database.read() as c:
         return (
@@ -283,7 +283,7 @@ def state_of(database, claimed):
         )
 
 
-def test_a_success_ends_a_delivery(database, endpoint, cancelled, take, record):
+def test_successful_delivery_ends(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -293,7 +293,7 @@ def test_a_success_ends_a_delivery(database, endpoint, cancelled, take, record):
     assert row["ended_at"] is not None
 
 
-def test_a_failure_is_tried_again_and_then_given_up(database, endpoint, cancelled, take, record):
+def test_failed_delivery_is_retried_and_then_given_up(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -310,7 +310,7 @@ def test_a_failure_is_tried_again_and_then_given_up(database, endpoint, cancelle
     assert [(one.number, one.status, one.response) for one in kept] == [(1, 500, "oh"), (2, 500, "oh")]
 
 
-def test_whoever_was_overtaken_writes_nothing(database, endpoint, cancelled, take, record):
+def test_process_that_lost_its_lease_records_nothing(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (frozen,) = take()
@@ -323,7 +323,7 @@ def test_whoever_was_overtaken_writes_nothing(database, endpoint, cancelled, tak
         assert [one.status for one in delivery_log.attempts(c, thawed.id)] == [204]
 
 
-def test_an_endpoint_that_is_gone_is_told_nothing_more(database, endpoint, cancelled, take, record):
+def test_endpoint_that_answers_410_is_disabled(database, endpoint, cancelled, take, record):
     endpoint()
     for number in range(3):
         cancelled(request_digest=f"sha256:{number}")
@@ -358,7 +358,7 @@ def test_five_days_of_failures_disable_an_endpoint(database, endpoint, cancelled
     assert why == ("failing" if left == "disabled" else None)
 
 
-def test_one_success_ends_the_days_of_failures(database, endpoint, cancelled, take, record):
+def test_success_resets_the_failures_of_an_endpoint(database, endpoint, cancelled, take, record):
     endpoint()
     for number in range(2):
         cancelled(request_digest=f"sha256:{number}")
@@ -371,7 +371,7 @@ def test_one_success_ends_the_days_of_failures(database, endpoint, cancelled, ta
         assert webhooks.find(c, "whk_1", "acme").failing_since is None
 
 
-def test_a_receiver_under_load_rests_and_others_do_not(database, endpoint, cancelled, take, record):
+def test_deliveries_to_an_overloaded_receiver_are_postponed(database, endpoint, cancelled, take, record):
     endpoint("whk_1")
     endpoint("whk_2")
     for number in range(3):
@@ -383,7 +383,7 @@ def test_a_receiver_under_load_rests_and_others_do_not(database, endpoint, cance
     assert {one.url for one in take()} == {"http://whk_2/"}
 
 
-def test_a_failure_of_an_endpoint_that_was_removed_meanwhile_harms_nobody(database, endpoint, cancelled, take, record):
+def test_failure_of_a_removed_endpoint_is_ignored(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -392,8 +392,8 @@ def test_a_failure_of_an_endpoint_that_was_removed_meanwhile_harms_nobody(databa
     assert record(claimed, BAD, Next(5)) is None
 
 
-# ---------------------------------------------------------------------------- the log
-def test_a_delivery_is_found_by_its_tenant_under_its_endpoint_only(database, endpoint, cancelled, take):
+# ---------------------------------------------------------------------------- delivery log
+def test_delivery_is_found_only_under_its_tenant_and_endpoint(database, endpoint, cancelled, take):
     endpoint("whk_1")
     endpoint("whk_2")
     cancelled()
@@ -407,7 +407,7 @@ def test_a_delivery_is_found_by_its_tenant_under_its_endpoint_only(database, end
         assert delivery_log.page(c, ToWebhook("whk_1", "acme"), state="delivered", limit=9) == []
 
 
-def test_a_callback_s_delivery_is_found_by_its_tenant_under_its_job_only(database, endpoint, cancelled, take, record):
+def test_delivery_to_a_callback_is_found_only_under_its_tenant_and_job(database, endpoint, cancelled, take, record):
     endpoint("whk_1")
     job, other = (cancelled(callback_url="http://back/", request_digest=f"sha256:{n}") for n in range(2))
     record(
@@ -423,7 +423,7 @@ def test_a_callback_s_delivery_is_found_by_its_tenant_under_its_job_only(databas
     assert (again.id, again.state, again.url) == (mine.id, "waiting", "http://back/")
 
 
-def test_an_ended_delivery_is_sent_again_under_its_id_and_at_least_once(database, endpoint, cancelled, take, record):
+def test_finished_delivery_can_be_sent_again_under_its_id(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -435,7 +435,7 @@ def test_an_ended_delivery_is_sent_again_under_its_id_and_at_least_once(database
     assert (second.id, second.number, second.url) == (claimed.id, 2, "http://new/")
 
 
-def test_a_delivery_that_is_under_way_is_not_sent_beside_itself(database, endpoint, cancelled, take):
+def test_redelivery_waits_for_the_running_attempt(database, endpoint, cancelled, take):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -444,7 +444,7 @@ def test_a_delivery_that_is_under_way_is_not_sent_beside_itself(database, endpoi
     assert take() == []
 
 
-def test_what_ended_long_ago_is_forgotten_with_its_attempts(database, endpoint, cancelled, take, record):
+def test_old_deliveries_are_deleted_with_their_attempts(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -455,7 +455,7 @@ def test_what_ended_long_ago_is_forgotten_with_its_attempts(database, endpoint, 
         assert delivery_log.attempts(c, claimed.id) == []
 
 
-def test_what_waits_is_in_the_backlog_until_it_ends(database, endpoint, cancelled, take, record):
+def test_waiting_delivery_counts_in_the_backlog_until_it_ends(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
 

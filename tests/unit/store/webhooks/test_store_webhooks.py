@@ -1,4 +1,4 @@
-"""Endpoints are kept per tenant, their secrets sealed; a replaced secret signs on for a while; both can be resealed."""
+"""Tests of webhook endpoints and the rotation of their secrets."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def vault() -> Vault:
 
 @pytest.fixture
 def kept(database, vault):
-    """Keep an endpoint; give it with its plain secret."""
+    """Factory of stored endpoints."""
 
-    def kept(webhook_id="whk_1", tenant="acme", plain="whsec_c2VjcmV0", **special):
+    def add(webhook_id="whk_1", tenant="acme", plain="whsec_c2VjcmV0", **special):
         described = {"url": "http://127.0.0.1:9/", "description": "", "events": (), "envelope": "standard"} | special
         sealed = webhooks.seal(vault, plain, tenant, webhook_id)
         with database.write() as c:
             return webhooks.add(c, NewWebhook(id=webhook_id, tenant=tenant, sealed_secret=sealed, **described))
 
-    return kept
+    return add
 
 
-def test_an_endpoint_is_found_by_its_tenant_only_and_pages_are_newest_first(database, kept):
+def test_endpoints_are_found_only_by_their_tenant_and_listed_newest_first(database, kept):
     first, second = kept("whk_1"), kept("whk_2")
     kept("whk_3", tenant="other")
     with database.read() as c:
@@ -43,7 +43,7 @@ def test_an_endpoint_is_found_by_its_tenant_only_and_pages_are_newest_first(data
         assert [one.id for one in webhooks.page(c, "acme", before=key, limit=9)] == ["whk_1"]
 
 
-def test_an_endpoint_without_a_filter_wants_everything(kept):
+def test_endpoint_without_a_filter_subscribes_to_every_event(kept):
     assert kept("whk_1").wants("rating.changed")
     chosen = kept("whk_2", events=("job.failed", "job.failed"))
     assert chosen.events == ("job.failed",)
@@ -51,7 +51,7 @@ def test_an_endpoint_without_a_filter_wants_everything(kept):
     assert not chosen.wants("job.succeeded")
 
 
-def test_a_tenant_has_so_many_endpoints_and_no_more(database, kept, monkeypatch):
+def test_number_of_endpoints_per_tenant_is_limited(database, kept, monkeypatch):
     monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 2)
     assert MOST_WEBHOOKS >= 10
     assert kept("whk_1") is not None
@@ -63,13 +63,13 @@ def test_a_tenant_has_so_many_endpoints_and_no_more(database, kept, monkeypatch)
     assert kept("whk_5") is not None
 
 
-def test_secrets_are_random_and_written_as_standard_webhooks_has_it():
+def test_secrets_are_random_and_in_the_format_of_standard_webhooks():
     made = {webhooks.new_secret() for _ in range(50)}
     assert len(made) == 50
     assert {(one[:6], len(one)) for one in made} == {("whsec_", 6 + 44)}
 
 
-def test_after_a_rotation_both_secrets_open_and_after_another_only_the_last_two(database, vault, kept):
+def test_current_and_previous_secret_can_be_decrypted_after_rotations(database, vault, kept):
     kept(plain="whsec_b25l")
     for plain in ("whsec_dHdv", "whsec_dGhyZWU="):
         with database.write() as c:
@@ -79,7 +79,7 @@ def test_after_a_rotation_both_secrets_open_and_after_another_only_the_last_two(
     assert rotated.previous_until - rotated.updated_at == pytest.approx(86_400_000, abs=2000)
 
 
-def test_a_removed_endpoint_forgets_its_secrets_and_gives_up_what_waits(database, vault, kept):
+def test_removing_an_endpoint_deletes_its_secrets_and_gives_up_its_deliveries(database, vault, kept):
     webhook = kept()
     with database.write() as c:
         fan_out.ping(c, webhook)
@@ -91,7 +91,7 @@ def test_a_removed_endpoint_forgets_its_secrets_and_gives_up_what_waits(database
         assert webhooks.find(c, "whk_1", "acme") is None
 
 
-def test_what_waits_for_an_endpoint_goes_to_its_new_address(database, kept):
+def test_waiting_deliveries_are_sent_to_the_new_url_of_an_endpoint(database, kept):
     webhook = kept()
     with database.write() as c:
         fan_out.ping(c, webhook)
@@ -103,7 +103,7 @@ def test_what_waits_for_an_endpoint_goes_to_its_new_address(database, kept):
         assert webhooks.replace(c, "whk_1", "other", url="", description="", events=(), envelope="standard") is None
 
 
-def test_both_secrets_of_an_endpoint_are_moved_to_a_new_key(database, vault, kept):
+def test_key_rotation_re_encrypts_both_secrets_of_an_endpoint(database, vault, kept):
     kept(plain="whsec_b25l")
     with database.write() as c:
         webhooks.rotate(c, "whk_1", "acme", webhooks.seal(vault, "whsec_dHdv", "acme", "whk_1"))
@@ -120,7 +120,7 @@ def test_both_secrets_of_an_endpoint_are_moved_to_a_new_key(database, vault, kep
     assert row.sealed_secret.last4 == kept_hint
 
 
-def test_a_secret_that_no_longer_signs_is_left_under_its_old_key(database, vault, kept):
+def test_expired_previous_secret_is_not_re_encrypted(database, vault, kept):
     kept()
     with database.write() as c:
         webhooks.rotate(c, "whk_1", "acme", webhooks.seal(vault, "whsec_dHdv", "acme", "whk_1"))

@@ -1,4 +1,4 @@
-"""When a schedule is due: five parts of cron or even distances, in UTC, and nothing that was missed."""
+"""Tests of recurrences: cron expressions and intervals, in UTC."""
 
 from __future__ import annotations
 
@@ -20,21 +20,25 @@ def ms(*date: int) -> int:
 @pytest.mark.parametrize(
     ("cron", "now", "due"),
     [
-        ("0 3 * * 1", ms(2026, 1, 1), ms(2026, 1, 5, 3)),  # a Thursday, so the Monday after
+        ("0 3 * * 1", ms(2026, 1, 1), ms(2026, 1, 5, 3)),  # from a Thursday to the next Monday
         ("0 3 * * 1", ms(2026, 1, 5, 3), ms(2026, 1, 12, 3)),
-        ("30 2 * * *", ms(2026, 3, 29, 2, 29, 59), ms(2026, 3, 29, 2, 30)),  # an hour that summer time skips elsewhere
+        (
+            "30 2 * * *",
+            ms(2026, 3, 29, 2, 29, 59),
+            ms(2026, 3, 29, 2, 30),
+        ),  # a time that daylight saving skips in Europe
         ("0 0 29 2 *", ms(2026, 1, 1), ms(2028, 2, 29)),
         ("0 0 L * *", ms(2026, 2, 1), ms(2026, 2, 28)),
     ],
 )
-def test_a_cron_expression_is_due_at_its_next_time_in_utc(cron, now, due):
+def test_next_time_of_a_cron_expression_is_in_utc(cron, now, due):
     assert Recurrence(cron).after(now, 0) == due
 
 
 @given(
     now=st.integers(0, 4_000_000_000_000), anchor=st.integers(0, 4_000_000_000_000), step_s=st.integers(1, 10_000_000)
 )
-def test_an_interval_keeps_its_beat_whatever_was_missed(now, anchor, step_s):
+def test_next_time_of_an_interval_is_aligned_to_its_anchor(now, anchor, step_s):
     due = Recurrence(interval_s=step_s).after(now, anchor)
     assert now < due <= now + step_s * 1000
     assert (due - anchor) % (step_s * 1000) == 0
@@ -51,19 +55,19 @@ def test_an_interval_keeps_its_beat_whatever_was_missed(now, anchor, step_s):
         ("5,0 4 1 1 *", 300),
     ],
 )
-def test_the_shortest_time_between_two_runs_counts_across_midnight(cron, shortest_s):
-    rhythm = Recurrence(cron)
-    assert rhythm.shortest_s == shortest_s
-    rhythm.check(shortest_s)
+def test_minimum_time_between_runs_includes_midnight(cron, shortest_s):
+    recurrence = Recurrence(cron)
+    assert recurrence.shortest_s == shortest_s
+    recurrence.check(shortest_s)
     with pytest.raises(SpecificationError, match=f"{shortest_s} s apart"):
-        rhythm.check(shortest_s + 1)
+        recurrence.check(shortest_s + 1)
 
 
 @pytest.mark.parametrize(
-    ("rhythm", "field", "said"),
+    ("recurrence", "field", "message"),
     [
-        (Recurrence(), "cron", "one of cron and interval_s"),
-        (Recurrence("0 3 * * *", 3600), "cron", "one of cron and interval_s"),
+        (Recurrence(), "cron", "exactly one of cron and interval_s"),
+        (Recurrence("0 3 * * *", 3600), "cron", "exactly one of cron and interval_s"),
         (Recurrence("0 3 * *"), "cron", "has 4"),
         (Recurrence("0 0 3 * * *"), "cron", "has 6"),
         (Recurrence("@daily is not five"), "cron", "cannot be read|has 4"),
@@ -73,13 +77,13 @@ def test_the_shortest_time_between_two_runs_counts_across_midnight(cron, shortes
         (Recurrence(interval_s=10), "interval_s", "10 s apart"),
     ],
 )
-def test_what_is_no_rhythm_is_refused_with_its_field(rhythm, field, said):
-    with pytest.raises(SpecificationError, match=said) as refused:
-        rhythm.check(60)
+def test_invalid_recurrence_is_refused_with_its_field(recurrence, field, message):
+    with pytest.raises(SpecificationError, match=message) as refused:
+        recurrence.check(60)
     assert refused.value.field == field
 
 
 @given(st.text("0123456789*/,-#LW ", max_size=30))
-def test_no_text_breaks_the_reading_of_cron(text):
+def test_any_text_as_cron_raises_only_specification_errors(text):
     with suppress(SpecificationError):
         Recurrence(text).check(60)

@@ -13,33 +13,33 @@ ANY_JSON = st.recursive(
 
 
 @given(ANY_JSON)
-def test_whatever_is_packed_comes_back(value):
+def test_packed_json_is_unpacked_unchanged(value):
     assert unpack(pack(value)) == value
 
 
 @pytest.mark.parametrize("extra", [-1, 0, 1])
-def test_only_what_is_large_is_compressed(extra):
+def test_only_large_documents_are_compressed(extra):
     text = "a" * (COMPRESS_ABOVE_BYTES - 2 + extra)  # two quotes
     assert (pack(text)[:1] == b"x") == (extra > 0)
     assert unpack(pack(text)) == text
 
 
-def test_the_order_of_what_was_said_is_kept():
+def test_packing_keeps_the_order_of_keys():
     assert list(unpack(pack({"she": 1, "he": 2}))) == ["she", "he"]
 
 
-def test_a_number_json_has_no_word_for_is_refused():
+def test_infinity_cannot_be_packed():
     with pytest.raises(ValueError, match="Out of range float"):
         pack({"share": float("inf")})
 
 
 @given(ANY_TEXT)
-def test_text_is_made_storable_and_stays_so(text):
-    made = storable(text)
-    assert "\0" not in made
-    made.encode("utf-8")
-    assert storable(made) == made
+def test_escaping_text_is_idempotent(text):
+    escaped = storable(text)
+    assert "\0" not in escaped
+    escaped.encode("utf-8")
+    assert storable(escaped) == escaped
 
 
-def test_ordinary_text_is_stored_as_it_is():
+def test_ordinary_text_is_not_escaped():
     assert storable("Grüße, 世界 😀\n") == "Grüße, 世界 😀\n"
