@@ -1,4 +1,4 @@
-"""A response as bytes, so that it can be kept and given again."""
+"""A response as bytes, which can be stored and sent again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True)
 class Answer:
-    """A response that can be kept: its body as the bytes that were sent."""
+    """A response that can be stored: status, headers, and the body as bytes."""
 
     status: int
     body: bytes
@@ -20,7 +20,7 @@ class Answer:
     replayed: bool = False
 
     def response(self, **more: str) -> Response:
-        """Make the response, with further headers that are not kept."""
+        """Return the response, with further headers that are not stored."""
         headers = {**self.headers, **more}
         if self.replayed:
             headers["Idempotency-Replayed"] = "true"

@@ -1,4 +1,4 @@
-"""``Prefer: wait=N`` (RFC 7240): how long the caller would rather wait than ask again."""
+"""``Prefer: wait=N`` (RFC 7240): seconds that the caller is ready to wait for the answer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)
 
 
 def wait_of(prefer: Sequence[str]) -> int | None:
-    """Seconds of the first ``wait`` preference, at most `LONGEST_WAIT_S`; None without one.
+    """Return the seconds of the first ``wait`` preference, at most `LONGEST_WAIT_S`; ``None`` without one.
 
-    A preference that cannot be understood is ignored, as RFC 7240 (section 2) wants it.
+    A malformed preference is ignored (RFC 7240, section 2).
     """
     for header in prefer:
         for part in header.split(","):
@@ -28,15 +28,15 @@ def wait_of(prefer: Sequence[str]) -> int | None:
 async def preferred_wait(
     request: Request,
     response: Response,
-    prefer: Annotated[  # noqa: ARG001  declared for the documentation; there may be several such headers
+    prefer: Annotated[  # noqa: ARG001  only for the documentation; a request can have several such headers
         str | None,
         Header(
-            description="`wait=N` answers when the job has ended, or after N seconds (at most 30).",
+            description="`wait=N`: answer when the job has ended, or after N seconds (at most 30).",
             examples=["wait=10"],
         ),
     ] = None,
 ) -> int | None:
-    """Read the preference and, where it is honoured, say so in ``Preference-Applied``."""
+    """Parse the preference and, if there is one, set ``Preference-Applied``."""
     seconds = wait_of(request.headers.getlist("prefer"))
     if seconds is not None:
         response.headers["Preference-Applied"] = f"wait={seconds}"

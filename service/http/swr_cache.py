@@ -1,4 +1,4 @@
-"""Values that may be a moment old: read once for all who ask meanwhile, kept briefly, and bounded in number."""
+"""Single-flight cache with stale-while-revalidate and a maximum size."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-MOST_KEPT = 2048
+MAX_KEPT = 2048
 
 
 @dataclass(eq=False)
-class _Kept(Generic[V]):
-    """A value with the way to read it again; `read_at` is when its last reading began."""
+class _Entry(Generic[V]):
+    """A cached value and the function that reads it; `read_at` is the start of its last read."""
 
     read: Callable[[], Awaitable[V]]
     read_at: float = float("-inf")
@@ -25,23 +25,23 @@ class _Kept(Generic[V]):
     reading: asyncio.Future[V] | None = None
 
 
-class Moments(Generic[K, V]):
-    """Keeps values for a short time, and lets those who ask meanwhile wait for one read.
+class SwrCache(Generic[K, V]):
+    """Single-flight cache with stale-while-revalidate: concurrent callers share one read.
 
-    A value that is older than `keep_s` is read again; until that is done the old one is given, as long
-    as it is younger than `stale_s`.
+    A value older than `keep_s` is read again; meanwhile the old value is returned, unless it is older
+    than `stale_s`.
 
     Parameters
     ----------
     keep_s, stale_s : float
-        Age in seconds above which a value is read again, and is not given any more; a `keep_s` of 0
-        keeps nothing.
+        Age in seconds above which a value is read again, and above which it is no longer returned. A
+        `keep_s` of 0 turns the cache off.
     count : callable
-        Told ``hit`` or ``miss`` for each question and ``read`` for each reading.
+        Called with ``hit`` or ``miss`` for each look-up and ``read`` for each read.
     most : int
-        Values kept; the one that nobody has asked for longest is forgotten first.
+        Maximum number of values; the least recently used one is removed first.
     clock : callable
-        Seconds, growing steadily.
+        Monotonic clock in seconds.
     """
 
     def __init__(
@@ -50,17 +50,17 @@ class Moments(Generic[K, V]):
         stale_s: float,
         count: Callable[[str], None],
         *,
-        most: int = MOST_KEPT,
+        most: int = MAX_KEPT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keep_s, self._stale_s, self._count = keep_s, stale_s, count
         self._most, self._clock = most, clock
-        self._kept: OrderedDict[K, _Kept[V]] = OrderedDict()
+        self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
     async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
-        """Give a value, read anew if there is none that is young enough.
+        """Return a value, cached or read.
 
-        An error is given to everyone who waited for the same reading, and not kept.
+        An error is raised for every caller that waited for the same read, and is not cached.
         """
         if (value := self.at_hand(key)) is not None:
             return value
@@ -68,46 +68,42 @@ class Moments(Generic[K, V]):
         if self._keep_s <= 0:
             self._count("read")
             return await read()
-        kept = self._kept.get(key)
-        if kept is None:
-            kept = self._keep(key, read)
-        # whoever began the reading may go away; those who wait for it must not suffer
-        return await asyncio.shield(self._reading(key, kept))
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry(read)
+            if len(self._entries) > self._most:
+                self._entries.popitem(last=False)
+        # the caller that started the read may be cancelled; the others still wait for it
+        return await asyncio.shield(self._reading(key, entry))
 
     def at_hand(self, key: K) -> V | None:
-        """Give a value that is young enough; one that is not quite young is read again meanwhile."""
-        kept = self._kept.get(key)
-        if kept is None or kept.last is None:
+        """Return a cached value that is younger than `stale_s`; one older than `keep_s` is read again meanwhile."""
+        entry = self._entries.get(key)
+        if entry is None or entry.last is None:
             return None
-        age_s = self._clock() - kept.read_at
+        age_s = self._clock() - entry.read_at
         if age_s > self._stale_s:
             return None
         if age_s > self._keep_s:
-            self._reading(key, kept)
-        self._kept.move_to_end(key)
+            self._reading(key, entry)
+        self._entries.move_to_end(key)
         self._count("hit")
-        return kept.last
+        return entry.last
 
-    def _keep(self, key: K, read: Callable[[], Awaitable[V]]) -> _Kept[V]:
-        kept = self._kept[key] = _Kept(read)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return kept
-
-    def _reading(self, key: K, kept: _Kept[V]) -> asyncio.Future[V]:
-        if kept.reading is None:
+    def _reading(self, key: K, entry: _Entry[V]) -> asyncio.Future[V]:
+        if entry.reading is None:
             began = self._clock()
             self._count("read")
-            kept.reading = asyncio.ensure_future(kept.read())
+            entry.reading = asyncio.ensure_future(entry.read())
 
             def put(done: asyncio.Future[V]) -> None:
-                kept.reading = None
+                entry.reading = None
                 if done.cancelled() or done.exception() is not None:
-                    kept.last = None
-                    if self._kept.get(key) is kept:
-                        del self._kept[key]
+                    entry.last = None
+                    if self._entries.get(key) is entry:
+                        del self._entries[key]
                 else:
-                    kept.last, kept.read_at = done.result(), began
+                    entry.last, entry.read_at = done.result(), began
 
-            kept.reading.add_done_callback(put)
-        return kept.reading
+            entry.reading.add_done_callback(put)
+        return entry.reading

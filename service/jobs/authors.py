@@ -1,7 +1,7 @@
-"""The author of a job: a second service that writes or draws what the first is asked about.
+"""The author of a job: a second service that writes sentences or draws images for the experiment.
 
-Nobody is asked unless the request names them. The author's key stays with its saved target, so that a job holds
-at most one secret of its own.
+An author is called only if the request names it. Its key stays with its saved target, so that a job holds at
+most one secret.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.problem_mapping import located
 from service.targets.schemas import TargetDescription, TargetReference
-from service.targets.target_resolution import OrderedTarget, check_target, of_saved
+from service.targets.target_resolution import ResolvedTarget, check_target, of_saved
 from store.targets import targets
 
 ONLY_AUTHORS = frozenset({"openai-images"})
-"""Protocols of services that can be authors and nothing else (`workers.targets`, which are not known here)."""
+"""Protocols of services that can be authors only (they are implemented in `workers.targets`)."""
 
 
 def check_rated(target: Mapping[str, Any]) -> None:
-    """Refuse to rate a service that can only be an author.
+    """Refuse to rate a service that can be an author only.
 
     Raises
     ------
@@ -32,19 +32,19 @@ def check_rated(target: Mapping[str, Any]) -> None:
         With the field ``"protocol"``.
     """
     if target["protocol"] in ONLY_AUTHORS:
-        why = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
+        why = f"{target['protocol']} generates images and answers no question; it can only be the author of a job"
         raise SpecificationError(why, "protocol")
 
 
 async def resolve_author(
     here: Service, caller: Caller, asked: TargetDescription | TargetReference | None
 ) -> dict[str, Any] | None:
-    """Look a saved author up, or take the description in the request; check that it can be reached.
+    """Return the author of a request, saved or described, after checking its description.
 
     Returns
     -------
     dict or None
-        Its descriptor as a job carries it, with the ``id`` of its saved target if it is one.
+        Its descriptor, with the ``id`` of its saved target if there is one.
 
     Raises
     ------
@@ -57,14 +57,14 @@ async def resolve_author(
         ordered = await _ordered(here, caller, asked)
         if ordered.descriptor["kind"] != Kind.LANGUAGE_MODEL:
             kind = ordered.descriptor["kind"]
-            raise SpecificationError(f"an author writes or draws: it is a language-model, and not a {kind}", "kind")
+            raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
         check_target(here, ordered)
     saved = {} if ordered.saved_id is None else {"id": ordered.saved_id}
     return {**saved, **ordered.descriptor}
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
-    """Refuse an experiment that lacks its author, and an author that no experiment asks.
+    """Refuse a missing author, and one that the experiment does not use.
 
     Raises
     ------
@@ -74,13 +74,14 @@ def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
     needed = bool(getattr(method, "needs_author", False))
     if needed and author is None:
         raise SpecificationError(
-            "the experiment has its material made; name the service that makes it, or give the material", "author"
+            "the experiment's material is generated; name the service that generates it, or send the material",
+            "author",
         )
     if author is not None and not needed:
-        raise SpecificationError("this experiment has nothing made; leave the author out", "author")
+        raise SpecificationError("this experiment generates no material; leave the author out", "author")
 
 
-async def _ordered(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> OrderedTarget:
+async def _ordered(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> ResolvedTarget:
     if isinstance(asked, TargetReference):
         row = await here.database.read(targets.find, asked.id, caller.tenant)
         if row is None:
@@ -88,6 +89,6 @@ async def _ordered(here: Service, caller: Caller, asked: TargetDescription | Tar
         return of_saved(here, row)
     if asked.secret is not None:
         raise SpecificationError(
-            "an author's key is kept with a saved target; POST /v1/targets, and name its id", "secret"
+            "an author's key must be stored with a saved target; POST /v1/targets, and name its id", "secret"
         )
-    return OrderedTarget(asked.descriptor(), None)
+    return ResolvedTarget(asked.descriptor(), None)
