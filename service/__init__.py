@@ -1,1 +1,1 @@
-"""What the world asks: the REST interface, a thin translation of HTTP into calls of `store`."""
+"""The REST interface: translates HTTP requests into calls of `store`."""

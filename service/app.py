@@ -1,4 +1,4 @@
-"""All wiring of the service: settings in, an application out. Nothing is decided here."""
+"""Application factory: builds the FastAPI application from the settings and wires its parts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from service.corpora import specification_routes
 from service.dependencies import Service
 from service.domains import routes as domains
 from service.http import problem_mapping
-from service.http.middleware import Exchange
+from service.http.middleware import RequestMiddleware
 from service.http.openapi import document
-from service.http.rate_limit import Rates
-from service.http.swr_cache import Moments
+from service.http.rate_limit import RateLimiter
+from service.http.swr_cache import SwrCache
 from service.jobs import routes as jobs
-from service.jobs.dispatcher import Bell
-from service.jobs.event_stream import Feed
+from service.jobs.dispatcher import Dispatcher
+from service.jobs.event_stream import EventStream
 from service.jobs.status import StatusCache
 from service.keys import routes as keys
 from service.meta import catalog_routes, well_known_routes
@@ -34,14 +34,14 @@ from service.meta import routes as meta
 from service.metrics import Meter
 from service.publishing import badge_routes, log_routes, registry_routes, reply_routes
 from service.publishing import routes as publishing
-from service.publishing.embed_cache import Showcase
+from service.publishing.embed_cache import EmbedCache
 from service.ratings import methodology_routes
 from service.ratings import routes as ratings
 from service.schedules import routes as schedules
 from service.suites import routes as suites
 from service.targets import history_routes
 from service.targets import routes as targets
-from service.targets.target_validator import TargetDesk
+from service.targets.target_validator import TargetValidator
 from service.uploads import routes as uploads
 from service.webhooks import callback_routes
 from service.webhooks import routes as webhooks
@@ -77,7 +77,7 @@ ROUTERS = (
     meta.router,
     well_known_routes.router,
 )
-"""One for each resource, in the order of the documentation."""
+"""One router per resource, in the order of the documentation."""
 
 API = APIRouter()
 for each in ROUTERS:
@@ -87,37 +87,37 @@ for each in ROUTERS:
 def create_app(
     settings: Settings,
     *,
-    desk: TargetDesk,
+    validator: TargetValidator,
     doorbell: Callable[[str], None],
     lifespan: Callable[[], AbstractAsyncContextManager[object]] = nullcontext,
     clock: Callable[[], float] = time.time,
     tracer_provider: TracerProvider | None = None,
-    more_numbers: Sequence[CollectorRegistry] = (),
+    more_registries: Sequence[CollectorRegistry] = (),
     methodologies: Methodologies | None = None,
 ) -> FastAPI:
-    """Make the application.
+    """Create the application.
 
     Parameters
     ----------
     settings : Settings
-        The operator's decisions.
-    desk : TargetDesk
-        What the service must know of targets.
+        The operator's settings.
+    validator : TargetValidator
+        Protocols of targets, and the check of a target's description.
     doorbell : callable
         Wakes a worker for a job id. It is called after the commit, in a thread of its own; its errors are logged.
     lifespan : callable
-        Makes a context manager that is entered when the service starts and left when it stops;
+        Returns a context manager that is entered when the service starts and left when it stops;
         the composition root runs its reconciler, or an embedded worker, in it.
     clock : callable
         Seconds since 1970, for estimates.
     tracer_provider : TracerProvider, optional
-        Takes a span for each request; without it none are made.
-    more_numbers : sequence of CollectorRegistry
-        What else ``/metrics`` shows: an embedded worker's.
+        Receives a span for each request; by default there is no tracing.
+    more_registries : sequence of CollectorRegistry
+        Further metrics for ``/metrics``, such as those of an embedded worker.
     methodologies : Methodologies, optional
-        The versions of the methodology, in place of those that are shipped.
+        Versions of the methodology; the shipped ones by default.
     """
-    service = _wire(settings, desk, doorbell, clock, more_numbers, methodologies)
+    service = _wire(settings, validator, doorbell, clock, more_registries, methodologies)
     app = FastAPI(
         title="Assay",
         version=assay.__version__,
@@ -135,7 +135,7 @@ def create_app(
     )
     app.state.service = service
     app.add_middleware(
-        Exchange,
+        RequestMiddleware,
         meter=service.meter,
         max_body_bytes=settings.max_body_bytes,
         max_upload_bytes=settings.max_upload_bytes,
@@ -156,16 +156,16 @@ def _lifespan(
             try:
                 yield
             finally:
-                await service.feed.close()
-                service.bell.close()
-                await service.rates.close()
+                await service.event_stream.close()
+                service.dispatcher.close()
+                await service.rate_limiter.close()
                 await service.database.close()
 
     return living
 
 
 def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
-    """Trace requests only: an exception's text, which the framework would send too, may hold a secret."""
+    """Return the telemetry settings: requests only, because the text of an exception may hold a secret."""
     quiet: TelemetryConfig = {"metrics": False, "logs": False, "operation_spans": False}
     if tracer_provider is None:
         return {**quiet, "tracing": False}
@@ -174,13 +174,13 @@ def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
 
 def _wire(
     settings: Settings,
-    desk: TargetDesk,
+    validator: TargetValidator,
     doorbell: Callable[[str], None],
     clock: Callable[[], float],
-    more_numbers: Sequence[CollectorRegistry],
+    more_registries: Sequence[CollectorRegistry],
     methodologies: Methodologies | None,
 ) -> Service:
-    meter = Meter(more_numbers)
+    meter = Meter(more_registries)
     statuses = StatusCache(settings.status_cache_s, meter)
     database = AsyncDatabase(
         settings.resolved_database_url,
@@ -192,14 +192,16 @@ def _wire(
         settings=settings,
         database=database,
         vault=Vault.from_settings(settings),
-        desk=desk,
-        bell=Bell(doorbell, meter),
+        target_validator=validator,
+        dispatcher=Dispatcher(doorbell, meter),
         meter=meter,
-        rates=Rates(settings.job_rate, settings.redis_url, meter),
-        feed=Feed(lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget),
+        rate_limiter=RateLimiter(settings.job_rate, settings.redis_url, meter),
+        event_stream=EventStream(
+            lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget
+        ),
         statuses=statuses,
-        showcase=Showcase(settings.badge_cache_s, meter.registry),
-        recent_keys=Moments(settings.status_cache_s, settings.status_cache_s),
+        embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),
+        recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         clock=clock,
         methodologies=methodologies or shipped(),
     )

@@ -10,14 +10,14 @@ from typing import Annotated
 from fastapi import Depends, Header, Request, Response
 
 from assay.rating.methodology import Methodologies, shipped
-from service.http.rate_limit import Rates
-from service.http.swr_cache import Moments
-from service.jobs.dispatcher import Bell
-from service.jobs.event_stream import Feed
+from service.http.rate_limit import RateLimiter
+from service.http.swr_cache import SwrCache
+from service.jobs.dispatcher import Dispatcher
+from service.jobs.event_stream import EventStream
 from service.jobs.status import StatusCache
 from service.metrics import Meter
-from service.publishing.embed_cache import Showcase
-from service.targets.target_validator import TargetDesk
+from service.publishing.embed_cache import EmbedCache
+from service.targets.target_validator import TargetValidator
 from store.core.database import AsyncDatabase
 from store.core.settings import Settings
 from store.security.keys import ApiKey
@@ -26,35 +26,31 @@ from store.security.secrets import Vault
 
 @dataclass(frozen=True)
 class Service:
-    """The parts of a running service.
-
-    `clock` gives seconds since 1970; it is only used to estimate (everything that matters is timed
-    by the database's clock).
-    """
+    """Parts of a running service. `clock` returns seconds since 1970; it is used for estimates only."""
 
     settings: Settings
     database: AsyncDatabase
     vault: Vault
-    desk: TargetDesk
-    bell: Bell
+    target_validator: TargetValidator
+    dispatcher: Dispatcher
     meter: Meter
-    rates: Rates
-    feed: Feed
+    rate_limiter: RateLimiter
+    event_stream: EventStream
     statuses: StatusCache
-    showcase: Showcase
-    recent_keys: Moments[bytes, ApiKey]
+    embed_cache: EmbedCache
+    recent_keys: SwrCache[bytes, ApiKey]
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
 
 
 def service_of(request: Request) -> Service:
-    """Give the service that answers this request."""
+    """Return the service that answers this request."""
     service: Service = request.app.state.service
     return service
 
 
 async def here(request: Request) -> Service:
-    """Give the service that answers this request (a coroutine: others would be run in a thread)."""
+    """Return the service that answers this request (a coroutine, so that FastAPI uses no thread)."""
     return service_of(request)
 
 

@@ -301,7 +301,7 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     settings = Settings(data_dir=folder, egress_allow="127.0.0.0/8")
     migrate.upgrade(settings.resolved_database_url)
     with DemoServer() as services:
-        app = create_app(settings, desk=Desk(settings), doorbell=lambda _: None)
+        app = create_app(settings, validator=Desk(settings), doorbell=lambda _: None)
         context = open_workplace(settings)
 
         def work(job_id: str) -> None:

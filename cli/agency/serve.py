@@ -68,14 +68,14 @@ def migrate_database(settings: Settings) -> None:
     console.print("The database is at this version's schema.")
 
 
-def _serve(settings: Settings, ring: Doorbell, *more_numbers: CollectorRegistry) -> None:
+def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegistry) -> None:
     _offer_first_key(settings)
     app = create_app(
         settings,
-        desk=Desk(settings),
+        validator=Desk(settings),
         doorbell=ring,
         tracer_provider=start_tracing(settings, "api"),
-        more_numbers=more_numbers,
+        more_registries=more_registries,
     )
     _collect_less()
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))

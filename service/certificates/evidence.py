@@ -1,6 +1,6 @@
-"""The evidence of a rating in the order of its Merkle tree: exported whole, or one observation proved.
+"""Export of a rating's evidence, and proofs of single observations, in the order of the Merkle tree.
 
-`assay.evidence.replay_order` finds the order; what is held in memory is at most one batch of the experiment.
+`assay.evidence.replay_order` computes the order. At most one batch of the experiment is held in memory.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ ROWS_A_READ = 500
 
 
 async def exported(here: Service, rating: StoredRating) -> StreamingResponse:
-    """Stream a rating's export: document, certificate, keys, observations, and a seal over all of it.
+    """Stream a rating's export: document, certificate, keys, observations, and a signature of all of it.
 
     Raises
     ------
     Problem
-        ``evidence-out-of-order`` if the observations cannot be told apart from others; after the
-        first of them the stream breaks off instead, and lacks its seal.
+        ``evidence-out-of-order`` if the observations do not fit the experiment. After the first batch the
+        stream ends early instead, without its signature.
     """
     certificate, key = await certificate_of(here, rating), await signing_key(here)
     keys = [each.as_jwk() for each in await published_keys(here)]
     writer, evidence = ExportWriter(), leaves(here.database, rating)
-    first = await anext(evidence, list[Observation]())  # while an error can still be told
+    first = await anext(evidence, list[Observation]())  # an error can be answered only before the first byte
 
     async def lines() -> AsyncIterator[bytes]:
         yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys)
@@ -55,12 +55,13 @@ async def exported(here: Service, rating: StoredRating) -> StreamingResponse:
 
 
 async def proved(here: Service, rating: StoredRating, seq: int) -> ProofView:
-    """Disclose one observation, with the proof that it is part of the evidence.
+    """Return one observation, with the proof that it is part of the evidence.
 
     Raises
     ------
     Problem
-        ``not-found`` if there is no such observation; ``evidence-out-of-order`` as above.
+        ``not-found`` if there is no such observation; ``evidence-out-of-order`` if the observations do not fit
+        the experiment.
     """
     kept = await here.database.read(observations.page, rating.job_id, seq - 1, 1)
     if not kept or kept[0].seq != seq:
@@ -87,12 +88,12 @@ async def proved(here: Service, rating: StoredRating, seq: int) -> ProofView:
 
 
 async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
-    """Read the observations of a rating in the order of the evidence tree, some at a time.
+    """Yield the observations of a rating in the order of the evidence tree, in batches.
 
     Raises
     ------
     Problem
-        ``evidence-out-of-order`` if the experiment would ask something that is not recorded.
+        ``evidence-out-of-order`` if a question of the experiment is not recorded.
     """
     unrolling = _unrolling(rating, await database.read(observations.count, rating.job_id))
     while batch := await asyncio.to_thread(unrolling.advance):
@@ -109,7 +110,7 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
     try:
         method = parse_method(rating.document.get("experiment") or {})
-    except SpecificationError:  # what was asked then cannot be asked by this version
+    except SpecificationError:  # this version no longer supports the experiment
         raise Problem("evidence-out-of-order") from None
     return Unrolling(method, int(rating.document["seed"]), recorded)
 

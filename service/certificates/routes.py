@@ -1,4 +1,4 @@
-"""Certificates: what is signed of a rating, the whole of it to take away, and the keys to check it with."""
+"""Certificates and signed exports of ratings, and the agency's signing keys."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ RATINGS = "/v1/ratings/{rating_id}"
 KEYS = "/v1/signing-keys"
 PREDICATES = {"rating": RATING, "test-result": TEST_RESULT}
 NUMBER = re.compile(r"[1-9][0-9]{0,9}")
-MOST_SEQ = 2**31 - 1
-"""No job has as many observations, and no database would count further."""
+MAX_SEQ = 2**31 - 1
+"""Largest number of an observation: the limit of the database's integers."""
 
 
 @router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView, operation_id="getAttestation")
@@ -45,7 +45,7 @@ async def get_attestation(
 ) -> Response:
     """Read a rating's certificate: an in-toto statement in a DSSE envelope, signed with Ed25519.
 
-    It is signed once and does not change, also when the agency's key does.
+    It is signed once and never changes, even if the agency's key changes.
     """
     certificate = await certificate_of(here, rating)
     envelope = certificate.envelopes.get(PREDICATES[query.predicate])
@@ -57,7 +57,7 @@ async def get_attestation(
 
 @router.get(f"{RATINGS}/export.jsonl", response_class=Response, operation_id="exportRating")
 async def export_rating(rating: FoundRating, here: Here) -> Response:
-    """Download everything behind a rating as one signed file, for `assay verify`, on any machine and without a network.
+    """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
     It holds the rating, its certificate, the public keys and every observation in the order of the evidence.
     """
@@ -71,10 +71,10 @@ async def prove_observation(
     request: Request,
     rating: FoundRating,
     here: Here,
-    seq: Annotated[str, Path(description="Number of the observation, as the job's list has it.", examples=["1"])],
+    seq: Annotated[str, Path(description="Number (`seq`) of the observation in the job's list.", examples=["1"])],
 ) -> Response:
-    """Disclose one observation and prove that it is part of the evidence, without the others."""
-    if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MOST_SEQ:
+    """Read one observation with the proof that it is part of the evidence, without the other observations."""
+    if NUMBER.fullmatch(seq) is None or (number := int(seq)) > MAX_SEQ:
         raise not_found("observation", seq)
     proof, headers = await proved(here, rating, number), headers_of(rating, seq)
     return not_modified(request, headers) or json_response(proof, headers=headers)
@@ -82,26 +82,26 @@ async def prove_observation(
 
 @router.get("/.well-known/jwks.json", response_model=JwksView, operation_id="getJwks")
 async def get_jwks(request: Request, here: Here) -> Response:
-    """Read the public keys of the agency, retired ones included, as a JSON Web Key Set."""
+    """Read the agency's public keys, retired ones included, as a JSON Web Key Set."""
     keys = {"keys": [each.as_jwk() for each in await published_keys(here)]}
     etag = hashlib.sha256(write_json(keys)).hexdigest()[:32]
     headers = {"ETag": f'"{etag}"', "Cache-Control": f"public, max-age={FRESH_S}"}
     return not_modified(request, headers) or json_response(keys, headers=headers)
 
 
-async def keeper(caller: Admin) -> Caller:
-    """Let only the agency's own administrators through: the signing keys are nobody else's."""
+async def agency_admin(caller: Admin) -> Caller:
+    """Require an administrator of the agency itself, the owner of the signing keys."""
     if caller.tenant != DEFAULT_TENANT:
         raise Problem("scope-missing", "signing keys belong to the agency itself, not to a tenant", scope="admin")
     return caller
 
 
-Keeper = Annotated[Caller, Depends(keeper)]
+AgencyAdmin = Annotated[Caller, Depends(agency_admin)]
 
 
 @router.get(KEYS, response_model=SigningKeyList, operation_id="listSigningKeys")
-async def list_signing_keys(here: Here, caller: Keeper) -> Response:  # noqa: ARG001
-    """List the agency's signing keys, newest first. There are few: one for each rotation."""
+async def list_signing_keys(here: Here, caller: AgencyAdmin) -> Response:  # noqa: ARG001
+    """List the agency's signing keys, newest first: one per rotation."""
     listed = SigningKeyList(items=[SigningKeyView.of(each) for each in await published_keys(here)])
     return json_response(listed, headers={"Cache-Control": "no-store"})
 
@@ -111,14 +111,14 @@ async def list_signing_keys(here: Here, caller: Keeper) -> Response:  # noqa: AR
     status_code=201,
     response_model=SigningKeyView,
     operation_id="rotateSigningKey",
-    response_description="Made.",
+    response_description="Created.",
 )
-async def rotate_signing_key(here: Here, caller: Keeper, repeat: Repeat) -> Response:
-    """Retire the present signing key and make a new one. Certificates that were signed before stay valid."""
+async def rotate_signing_key(here: Here, caller: AgencyAdmin, repeat: Repeat) -> Response:
+    """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 
     def rotate(c: Any) -> Answer:
-        made = signing.rotate(c, here.vault)
-        key = next(each for each in signing.every(c) if each.id == made.id)
+        new = signing.rotate(c, here.vault)
+        key = next(each for each in signing.every(c) if each.id == new.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
 
     answer = await here.database.write(once, repeat.by(caller), rotate)

@@ -1,4 +1,4 @@
-"""Certificates: signed envelopes, proofs, and the keys to check them with."""
+"""Schemas of certificates, proofs and signing keys."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from assay.evidence.jwks import encode
-from service.http.openapi.common_schemas import Instant, Told, instant, maybe_instant
+from service.http.openapi.common_schemas import Instant, ResponseModel, instant, maybe_instant
 from store.security.signing import PublicKey
 
 
 class AttestationQuery(BaseModel):
-    """Which statement about the rating."""
+    """Query parameters of a certificate."""
 
     model_config = ConfigDict(extra="forbid")
 
     predicate: Annotated[
         Literal["rating", "test-result"],
-        Field(description="`rating`: all that was found; `test-result`: in-toto's own, only of a declared letter."),
+        Field(description="`rating`: the whole rating; `test-result`: in-toto's own predicate, for declared letters."),
     ] = "rating"
 
 
-class SignatureView(Told):
+class SignatureView(ResponseModel):
     """One signature."""
 
     keyid: str
-    """Thumbprint of the key (RFC 7638), as `/.well-known/jwks.json` has it in `kid`."""
+    """Thumbprint of the key (RFC 7638): its `kid` in `/.well-known/jwks.json`."""
     sig: str
-    """64 bytes of Ed25519, in base64."""
+    """Ed25519 signature: 64 bytes in base64."""
 
 
-class EnvelopeView(Told):
-    """A DSSE envelope: what is signed, its type, and the signatures."""
+class EnvelopeView(ResponseModel):
+    """A DSSE envelope: signed payload, its type, and the signatures."""
 
     payload: str
     """An in-toto Statement v1, in base64."""
@@ -42,28 +42,28 @@ class EnvelopeView(Told):
 
     @classmethod
     def of(cls, envelope: Mapping[str, Any]) -> Self:
-        """Show an envelope."""
+        """Build the view of an envelope."""
         return cls.model_validate(envelope)
 
 
-class ProofView(Told):
-    """One observation, with the proof that it is part of what the certificate seals."""
+class ProofView(ResponseModel):
+    """One observation, with the proof that it is part of the certified evidence."""
 
     rating: str
     seq: int
     observation: dict[str, Any]
-    """The question with its answer. Its canonical JSON is the leaf."""
+    """The question with its reply. Its canonical JSON is the leaf of the tree."""
     leaf_index: int
-    """Its place in the evidence, from 0, in the order in which the experiment asked."""
+    """Position in the evidence, from 0, in the order of the experiment."""
     tree_size: int
     proof: list[str]
-    """Hashes from the leaf to the head, in hexadecimal (RFC 9162, section 2.1.3)."""
+    """Hashes from the leaf to the root, in hexadecimal (RFC 9162, section 2.1.3)."""
     evidence_digest: str
     attestation: EnvelopeView
-    """The certificate, which states the same digest."""
+    """The certificate, which holds the same digest."""
 
 
-class JwkView(Told):
+class JwkView(ResponseModel):
     """A public key (RFC 7517, RFC 8037)."""
 
     kty: Literal["OKP"]
@@ -74,28 +74,28 @@ class JwkView(Told):
     alg: Literal["EdDSA"]
     created_at: str
     retired_at: str | None = None
-    """A retired key signs nothing new; what it has signed still holds."""
+    """Time of its retirement. A retired key signs nothing new; its signatures stay valid."""
 
 
-class JwksView(Told):
-    """Every key that ever signed, newest first."""
+class JwksView(ResponseModel):
+    """All signing keys, newest first."""
 
     keys: list[JwkView]
 
 
-class SigningKeyView(Told):
-    """A signing key, without its private half."""
+class SigningKeyView(ResponseModel):
+    """The public half of a signing key."""
 
     id: str
     public_key: str
     """32 bytes, in base64url."""
     created_at: Instant
     retired_at: Instant | None
-    """Null for the key that signs."""
+    """Null for the current key."""
 
     @classmethod
     def of(cls, key: PublicKey) -> Self:
-        """Show a key."""
+        """Build the view of a key."""
         return cls(
             id=key.id,
             public_key=encode(key.public_key),
@@ -104,7 +104,7 @@ class SigningKeyView(Told):
         )
 
 
-class SigningKeyList(Told):
+class SigningKeyList(ResponseModel):
     """All signing keys, newest first."""
 
     items: list[SigningKeyView]

@@ -1,4 +1,4 @@
-"""What the agency has signed, and the keys it signs with."""
+"""Certificates of ratings, and the agency's signing keys."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from store.security.signing import PublicKey, SigningKey
 
 
 async def certificate_of(here: Service, rating: StoredRating) -> Certificate:
-    """Read a rating's certificate; the first to ask has it signed.
+    """Return a rating's certificate; the first call signs it.
 
     Raises
     ------
     Problem
-        ``signing-key-lost`` if it must be signed and the key cannot be opened.
+        ``signing-key-lost`` if it must be signed and the key cannot be decrypted.
     """
     with _opening_the_key():
         known = await here.database.read(certificates.find, rating.id)
@@ -29,12 +29,12 @@ async def certificate_of(here: Service, rating: StoredRating) -> Certificate:
 
 
 async def signing_key(here: Service) -> SigningKey:
-    """Give the key that signs now.
+    """Return the current signing key.
 
     Raises
     ------
     Problem
-        ``signing-key-lost`` if it cannot be opened.
+        ``signing-key-lost`` if it cannot be decrypted.
     """
     with _opening_the_key():
         known = await here.database.read(signing.find, here.vault)
@@ -42,7 +42,7 @@ async def signing_key(here: Service) -> SigningKey:
 
 
 async def published_keys(here: Service) -> list[PublicKey]:
-    """Read every key that ever signed."""
+    """Return all signing keys, retired ones included."""
     return await here.database.read(signing.every)
 
 

@@ -1,4 +1,4 @@
-"""Compositions: ratings are looked up, and what they say of a chain is inferred in a thread."""
+"""Inference of a chain's rating from the ratings of its links."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ from store.ratings.ratings import StoredRating
 from store.targets.targets import StoredTarget
 
 SEED = 0
-"""Of the draws of a prediction: the same ratings give the same composition."""
+"""Seed of a prediction's draws: the same ratings give the same composition."""
 
-MOST_OBSERVATIONS = 20_000
-"""Recorded replies behind the ratings of a chain up to which services are followed sentence by sentence."""
+MAX_OBSERVATIONS = 20_000
+"""Maximum number of recorded replies for a prediction sentence by sentence."""
 
 OPENNESS = ("private", "unlisted", "public")
-"""Least visible first."""
+"""Visibilities, from the fewest to the most readers."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A link with the rating it is taken for, and the saved target it was asked for by."""
+    """The rating of a link, and the saved target that the request names."""
 
     rating: StoredRating
     target: StoredTarget | None
 
 
 async def compose(here: Service, tenant: str, asked: CompositionRequest) -> NewComposition:
-    """Infer what a chain is.
+    """Infer the rating of a chain.
 
     Raises
     ------
     Problem
-        ``bad-specification``, pointing at the link that breaks. A rating that is not there and one that
-        the caller may not read are told alike.
+        ``bad-specification``, pointing at the invalid link; the same for a missing rating and for one that
+        the caller must not read.
     """
     chosen, now = await here.database.read(_choose, tenant, asked)
     _check_visibility(asked, chosen)
@@ -71,14 +71,14 @@ async def compose(here: Service, tenant: str, asked: CompositionRequest) -> NewC
     return NewComposition(tenant, asked.visibility, asked.model_dump(), written)
 
 
-# ---------------------------------------------------------------------------- which ratings
+# ---------------------------------------------------------------------------- ratings of the links
 def _choose(c: Any, tenant: str, asked: CompositionRequest) -> tuple[list[Chosen], int]:
-    """Read the rating of every link, in four queries however many links there are."""
+    """Read the ratings of all links, in four queries."""
     rated = compositions.readable(c, [one.rating for one in asked.chain if one.rating is not None], tenant)
     saved = compositions.targets_named(c, tenant, [one.target for one in asked.chain if one.target is not None])
     attribute = asked.attribute or next((one.attribute for one in rated.values()), None)
     if saved and attribute is None:
-        raise _refused("say which attribute the targets' ratings are to be of", "attribute")
+        raise _refused("name the attribute of the targets' ratings", "attribute")
     newest = compositions.latest_of_targets(
         c,
         tenant,
@@ -90,7 +90,7 @@ def _choose(c: Any, tenant: str, asked: CompositionRequest) -> tuple[list[Chosen
     chosen = [_chosen(place, one, rated, saved, newest) for place, one in enumerate(asked.chain)]
     for place, one in enumerate(chosen):
         if asked.attribute is not None and one.rating.attribute != asked.attribute:
-            why = f"link {place + 1} was rated for {one.rating.attribute}, and not for {asked.attribute}"
+            why = f"link {place + 1} was rated for {one.rating.attribute}, not for {asked.attribute}"
             raise _refused(why, "chain", place, code=Incompatible.code)
     return chosen, clock.read_clock(c)
 
@@ -113,41 +113,41 @@ def _chosen(
     if target is None:
         raise _refused(f"no target has the id {asked.target!r}", "chain", place, "target")
     if target.id not in newest:
-        why = f"the target of link {place + 1} has no such rating that you may read; ask for one with POST /v1/jobs"
+        why = f"the target of link {place + 1} has no such rating that you can read; request one with POST /v1/jobs"
         raise _refused(why, "chain", place, "target")
     return Chosen(newest[target.id], target)
 
 
 def _check_visibility(asked: CompositionRequest, chosen: Sequence[Chosen]) -> None:
-    """Refuse to show a rating to more people than its own visibility does."""
+    """Refuse a composition with more readers than one of its ratings."""
     for place, one in enumerate(chosen, start=1):
         if OPENNESS.index(asked.visibility) > OPENNESS.index(one.rating.visibility):
-            why = f"the rating of link {place} is {one.rating.visibility}; a composition shows it, and can be no more"
+            why = f"the rating of link {place} is {one.rating.visibility}; its composition cannot have more readers"
             raise _refused(why, "visibility")
 
 
 def _refused(detail: str, *place: str | int, code: str = SpecificationError.code) -> Problem:
-    told = {"pointer": pointer_to(*place), "detail": detail, "code": code}
-    return Problem("bad-specification", detail, errors=[told])
+    error = {"pointer": pointer_to(*place), "detail": detail, "code": code}
+    return Problem("bad-specification", detail, errors=[error])
 
 
-# ---------------------------------------------------------------------------- what they are based on
+# ---------------------------------------------------------------------------- recorded replies
 async def _recorded(here: Service, chosen: Sequence[Chosen]) -> list[list[Observation]]:
-    """Read the replies behind the ratings, where they can be followed sentence by sentence; else nothing."""
+    """Read the replies of the ratings if a prediction can use them sentence by sentence; otherwise none."""
     documents = [one.rating.document for one in chosen]
     calls = sum(int(each.get("calls", 0)) for each in documents)
-    if calls > MOST_OBSERVATIONS or not all(map(matrices_of, documents)):
+    if calls > MAX_OBSERVATIONS or not all(map(matrices_of, documents)):
         return []
     return await here.database.read(_replies, [one.rating.job_id for one in chosen])
 
 
 def _replies(c: Any, job_ids: Sequence[str]) -> list[list[Observation]]:
-    """Read the records of several jobs, each once however often it is named."""
-    kept = {each: observations.page(c, each, 0, MOST_OBSERVATIONS) for each in dict.fromkeys(job_ids)}
+    """Read the observations of several jobs, each job once."""
+    kept = {each: observations.page(c, each, 0, MAX_OBSERVATIONS) for each in dict.fromkeys(job_ids)}
     return [[one.observation for one in kept[each]] for each in job_ids]
 
 
-# ---------------------------------------------------------------------------- how they are shown
+# ---------------------------------------------------------------------------- views
 def _link(place: int, one: Chosen, now: int) -> dict[str, Any]:
     rating = one.rating
     shown = ("name", "kind", "protocol", "url", "digest")

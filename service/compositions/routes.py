@@ -1,4 +1,4 @@
-"""``/v1/compositions``: what is inferred of services called one after the other, without calling them."""
+"""``/v1/compositions``: ratings of chains of services, inferred without calling the services."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class
     status_code=201,
     response_model=CompositionView,
     operation_id="createComposition",
-    response_description="Inferred, and kept.",
+    response_description="Inferred and stored.",
 )
 async def create_composition(
     body: Annotated[CompositionRequest, Body(openapi_examples=COMPOSITIONS)],
@@ -35,10 +35,9 @@ async def create_composition(
     _: Reader,
     repeat: Repeat,
 ) -> Response:
-    """Infer the rating of a chain of services from the ratings of its links. Nothing is called.
+    """Infer the rating of a chain of services from the ratings of its links, without calling them.
 
-    Where the letter has to be measured, or you want to see it measured, send `verification.body` to
-    `POST /v1/jobs`: it rates the chain as one target.
+    To measure the chain instead, send `verification.body` to `POST /v1/jobs`: it rates the chain as one target.
     """
     new = await compose(here, caller.tenant, body)
 
@@ -66,7 +65,7 @@ async def list_compositions(
 
 @router.get("/{composition_id}", response_model=CompositionView, operation_id="getComposition")
 async def get_composition(request: Request, composition_id: str, here: Here, caller: PublicReader) -> Response:
-    """Read a composition. It never changes; of others' you see those whose every rating you may read."""
+    """Read a composition, which never changes. You can read another tenant's if you can read all its ratings."""
     row = await here.database.read(compositions.find, composition_id, caller.tenant)
     if row is None:
         raise not_found("composition", composition_id)

@@ -1,4 +1,4 @@
-"""Compositions: what is inferred of services called one after the other."""
+"""Schemas of compositions: inferred ratings of chains of services."""
 
 from __future__ import annotations
 
@@ -8,20 +8,28 @@ from pydantic import ConfigDict, Field, model_validator
 
 from assay.composition.compatibility import FEWEST, MOST
 from assay.errors import SpecificationError
-from service.http.openapi.common_schemas import Asked, Instant, KindName, LetterName, Told, Visibility, instant
+from service.http.openapi.common_schemas import (
+    Instant,
+    KindName,
+    LetterName,
+    RequestModel,
+    ResponseModel,
+    Visibility,
+    instant,
+)
 from store.ratings.compositions import StoredComposition
 
 Provenance = Literal["measured", "inferred"]
 Named = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-class ComposedLink(Asked):
-    """A service of the chain: one of its ratings, or the target, which stands for its newest one."""
+class ComposedLink(RequestModel):
+    """One service of a chain, named by one of its ratings, or by its target, which means its newest rating."""
 
     rating: Annotated[Named, Field(examples=["rat_01KA8Z6M3YQ8V5T2N7R4W9X0CD"])] | None = None
-    """Id of a rating that you may read."""
+    """Id of a rating that you can read."""
     target: Annotated[Named, Field(examples=["tgt_01KA8Z6M3YQ8V5T2N7R4W9X0CD"])] | None = None
-    """Id of a target of yours: its newest rating of that attribute (and method) that you may read."""
+    """Id of your target; its newest readable rating for the attribute (and method) is used."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -30,24 +38,24 @@ class ComposedLink(Asked):
         return self
 
 
-class CompositionRequest(Asked):
-    """Infer the rating of services called one after the other, from theirs."""
+class CompositionRequest(RequestModel):
+    """Request to infer the rating of a chain from the ratings of its services."""
 
     chain: Annotated[list[ComposedLink], Field(min_length=FEWEST, max_length=MOST)]
-    """The services in the order in which they are called."""
+    """The services in the order of the calls."""
     attribute: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """Of the ratings that targets stand for; where it is left out, that of the ratings in the chain."""
+    """Attribute of the ratings of named targets; by default that of the named ratings."""
     method: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """Of the ratings that targets stand for; any by default."""
+    """Method of the ratings of named targets; any by default."""
     table: Literal["published", "revised"] = "published"
-    """Whose answer is the headline: Srivastava & Rossi (2018), Table 2, or the same with one cell corrected. Both
-    are always given."""
+    """Table of the main result: Srivastava & Rossi (2018), Table 2, or the same table with one corrected cell. The
+    answer has the results of both."""
     visibility: Visibility = "private"
-    """Who may read the composition; never more than may read each of its ratings."""
+    """Readers of the composition; never more than those of each of its ratings."""
 
 
-class LinkRating(Told):
-    """The rating that a service is taken for."""
+class LinkRating(ResponseModel):
+    """The rating of one service of a chain."""
 
     id: str
     href: str
@@ -56,26 +64,26 @@ class LinkRating(Told):
     declared: bool
     probabilities: dict[str, float] | None
     provenance: Provenance
-    """`measured`; a rating by a chain of targets is one, too."""
+    """Always `measured`, also for a rating of a whole chain."""
     rated_at: str
     expires_at: str
     expired: bool
 
 
-class LinkView(Told):
-    """A service of the chain."""
+class LinkView(ResponseModel):
+    """One service of a chain."""
 
     place: int
-    """From 1."""
+    """Position in the chain, from 1."""
     rating: LinkRating
     target: dict[str, Any]
-    """Name, kind, protocol, address and digest, as it was rated."""
+    """Name, kind, protocol, address and digest at the time of the rating."""
     target_id: str | None
-    """The target of yours that it was asked for by."""
+    """Id of the target in the request."""
 
 
-class EntryView(Told):
-    """A cell of a table."""
+class EntryView(ResponseModel):
+    """One cell of a composition table."""
 
     row: LetterName
     """Letter of the first service."""
@@ -84,8 +92,8 @@ class EntryView(Told):
     possible: list[LetterName]
 
 
-class StepView(Told):
-    """Two neighbours put together."""
+class StepView(ResponseModel):
+    """Composition of two neighbouring services."""
 
     first: str
     second: str
@@ -93,31 +101,31 @@ class StepView(Told):
     entries: list[EntryView]
 
 
-class BracketingView(Told):
-    """One way to read the chain; there is one here for each different answer."""
+class BracketingView(ResponseModel):
+    """One order of composing the chain; one for each different result."""
 
     written: str
     possible: list[LetterName]
     steps: list[StepView]
 
 
-class TableAnswer(Told):
-    """What one table says."""
+class TableAnswer(ResponseModel):
+    """Result of one composition table."""
 
     possible: list[LetterName]
-    """What every bracketing allows, worst first; if they contradict each other, what any of them does."""
+    """Letters that every bracketing allows, worst first; if they contradict each other, letters that any one allows."""
     letter: LetterName | None
-    """If only one is possible."""
+    """The letter, if only one is possible."""
     worst: LetterName
     contradiction: bool
     probabilities: dict[str, float] | None
-    """Of each letter, and of `must_be_measured`; null where a link has none."""
+    """Probability of each letter, and of `must_be_measured`; null if a link has no probabilities."""
     bracketings: list[BracketingView]
-    """Empty where a link has no declared letter."""
+    """Empty if a link has no declared letter."""
 
 
-class PredictionView(Told):
-    """What the measured matrices of the services say of the chain."""
+class PredictionView(ResponseModel):
+    """Prediction for a chain from the measured matrices of its services."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
@@ -127,67 +135,67 @@ class PredictionView(Told):
     confidence: float
     probabilities: dict[str, float]
     emits_other: bool
-    """Whether a service before the last can lose the value; what follows was never measured on such text."""
+    """Whether a service before the last can lose the value; the following services were not measured on such text."""
     components: list[dict[str, Any]]
-    """Each way through the chain, such as a middle language."""
+    """One component for each path through the chain, such as a middle language."""
 
 
-class NoteView(Told):
-    """Something to know before relying on it."""
+class NoteView(ResponseModel):
+    """A caveat of a composition."""
 
     code: str
     text: str
 
 
-class Verification(Told):
-    """The job that measures the composite: send `body` as it is."""
+class Verification(ResponseModel):
+    """Request that measures the chain: send `body` unchanged."""
 
     method: Literal["POST"]
     href: str
     ready: bool
-    """Whether the body would be accepted now."""
+    """Whether the request would be accepted now."""
     why: str | None
-    """What it lacks if not."""
+    """The reason why it would not be accepted."""
     body: dict[str, Any]
 
 
-class CompositionView(Told):
-    """What is inferred of services called one after the other. It never changes."""
+class CompositionView(ResponseModel):
+    """The inferred rating of a chain of services. It never changes."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
     id: str
     provenance: Literal["inferred"]
     kind: KindName
-    """What the chain as a whole is: what its last service is."""
+    """Kind of the whole chain: that of its last service."""
     attribute: str
     chain: list[LinkView]
     letter: LetterName | None
-    """Inferred from the table or, where that leaves it open, from the measured matrices; null: must be measured."""
+    """Inferred from the table or, if that allows several, from the measured matrices; null: must be measured."""
     settled_by: Literal["table", "matrices"] | None
     must_be_measured: bool
     table: Literal["published", "revised"]
     possible: list[LetterName]
-    """By that table, worst first."""
+    """Possible letters by that table, worst first."""
     worst: LetterName
     contradiction: bool
     probabilities: dict[str, float] | None
-    """By that table."""
+    """Probabilities by that table."""
     tables: dict[str, TableAnswer]
-    """Both, `published` and `revised`."""
+    """Results of both tables, `published` and `revised`."""
     predicted: PredictionView | None
     not_predicted: str | None
-    """Why there is no prediction."""
+    """The reason why there is no prediction."""
     explanation: list[str]
     notes: list[NoteView]
     verification: Verification | None
-    """Null for others than who composed it."""
+    """Null for other tenants than the owner."""
     visibility: Visibility
     created_at: Instant
 
 
 def shown(row: StoredComposition, *, own: bool) -> dict[str, Any]:
-    """Show a composition; how to verify it only to whoever can use the targets it names."""
+    """Build the view of a composition; only its owner gets the ids of targets and the verification."""
     hidden: dict[str, Any] = {} if own else {"verification": None, "chain": [_of_others(one) for one in _chain(row)]}
     dated = {"visibility": row.visibility, "created_at": instant(row.created_at)}
     return {"id": row.id, **row.document, **hidden, **dated}
@@ -202,9 +210,9 @@ def _of_others(link: dict[str, Any]) -> dict[str, Any]:
     return {**link, "target_id": None}
 
 
-class CompositionList(Told):
+class CompositionList(ResponseModel):
     """One page of compositions, newest first."""
 
     items: list[dict[str, Any]]
-    """Compositions, as `GET /v1/compositions/{id}` gives them."""
+    """Compositions, as in `GET /v1/compositions/{id}`."""
     next_cursor: str | None

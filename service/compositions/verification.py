@@ -1,4 +1,4 @@
-"""The job that measures a composite: its services as one target, asked what the first of them was asked."""
+"""Request for a job that measures a chain as one target, with the experiment of its first service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from store.targets.targets import StoredTarget
 
 HREF = "/v1/jobs"
 HOME = "en"
-"""The language that methods write their texts in."""
+"""Language of the methods' texts."""
 
 LONGEST_NAME = 200
 
@@ -24,15 +24,15 @@ Parts = Sequence[tuple[StoredRating, StoredTarget | None]]
 
 
 async def verification(here: Service, tenant: str, parts: Parts) -> dict[str, Any]:
-    """Write the request that measures a composite, and say whether it would be accepted as it stands.
+    """Return the request that measures a chain, and whether it would be accepted.
 
     Parameters
     ----------
     here : Service
     tenant : str
-        Who would send it.
+        Sender of the request.
     parts : sequence of (StoredRating, StoredTarget or None)
-        The ratings of the services, first to last, with the saved targets they were asked for by.
+        Ratings of the services, first to last, with the saved targets that the composition names.
     """
     kind = Kind(parts[-1][0].target["kind"])
     owned = {
@@ -60,9 +60,9 @@ async def verification(here: Service, tenant: str, parts: Parts) -> dict[str, An
 
 
 def _links(rating: StoredRating, named: StoredTarget | None, path: list[str], *, own: bool) -> list[dict[str, Any]]:
-    """Write a service down as a link: by its saved target, which has the secret, or by what was rated.
+    """Return a service as links of a chain: by the id of its saved target, or by its rated description.
 
-    A service that is a chain itself becomes its links; the last of them goes the path of the whole.
+    A service that is a chain itself is replaced by its links; the last one gets `path`.
     """
     protocol = named.protocol if named is not None else rating.target["protocol"]
     settings = named.settings if named is not None else rating.target.get("settings") or {}
@@ -83,7 +83,7 @@ def _links(rating: StoredRating, named: StoredTarget | None, path: list[str], *,
 
 
 def _inner(link: Mapping[str, Any], *, own: bool) -> dict[str, Any]:
-    """Write a link of a rated chain down: one by a target of the caller's names that, any other is described."""
+    """Return a link of a rated chain: by id if it names a target of the caller, otherwise described."""
     path = list(link.get("path") or ())
     if link.get("id") and own:
         return _with_path({"id": link["id"]}, path)
@@ -96,10 +96,10 @@ def _with_path(link: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
 
 
 def _middle(parts: Parts, place: int) -> str:
-    """Choose the language a translator goes through before the last link: that which it was rated with.
+    """Return the middle language of a translator before the last link: the one it was rated with.
 
-    Where all were rated with the same languages it is the one that is asked for, so that each is
-    followed through the whole chain. Of several others it is the one that decides its letter.
+    If all services were rated with the same languages, it is ``*``, the language of the question. If a
+    translator was rated with several, it is the one that decides its letter.
     """
     spoken = [_languages(rating) for rating, _ in parts]
     if parts[-1][0].target["kind"] == Kind.TRANSLATOR and all(one == spoken[0] for one in spoken):
@@ -116,7 +116,7 @@ def _languages(rating: StoredRating) -> tuple[str, ...]:
 
 
 def _experiment(parts: Parts) -> dict[str, Any]:
-    """Choose what to ask: what the first was asked, in the last one's languages, if all were rated by one method."""
+    """Return the experiment: the first service's, in the last one's languages, if all have the same method."""
     first, last = parts[0][0], parts[-1][0]
     asked = dict(last.document.get("experiment") or {"method": last.method, "attribute": last.attribute})
     if len({rating.method for rating, _ in parts}) == 1 and first.document.get("experiment"):
@@ -130,7 +130,7 @@ async def _why_not(here: Service, tenant: str, body: Mapping[str, Any]) -> str |
     if len(target["settings"]["links"]) > MOST:
         return f"the chain has {len(target['settings']['links'])} services in all; at most {MOST} can be called in one"
     try:
-        here.desk.check(await with_links(here, tenant, target))
+        here.target_validator.check(await with_links(here, tenant, target))
     except SpecificationError as refused:
         return str(refused)
     return None

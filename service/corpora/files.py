@@ -1,4 +1,4 @@
-"""A corpus as a file, streamed: a table for a spreadsheet, or JSON lines with everything."""
+"""Download of a corpus as a streamed file: CSV, or JSON lines with all fields."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ COLUMNS = (
     *("id", "seq", "text", "group_term", "attribute_term", "counterpart", "image", "term", "source"),
     *("author", "author_host", "author_model", "prompt", "job", "note", "edited_from", "created_at"),
 )
-"""Columns of the table; `edited_from` is the first text of a sentence that was edited."""
+"""Columns of the table; `edited_from` is the original text of an edited sentence."""
 
 
 def corpus_csv(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResponse:
-    """Stream a corpus as CSV (RFC 4180). Cells that a spreadsheet would run begin with ``'``."""
+    """Stream a corpus as CSV (RFC 4180). Cells that a spreadsheet would run as a formula begin with ``'``."""
 
     async def lines() -> AsyncIterator[str]:
         yield csv_lines([COLUMNS])
@@ -37,7 +37,7 @@ def corpus_csv(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingRespon
 
 
 def corpus_jsonl(database: AsyncDatabase, corpus: StoredCorpus) -> StreamingResponse:
-    """Stream a corpus as JSON lines, each item as the API shows it."""
+    """Stream a corpus as JSON lines, each item as in the API."""
 
     async def lines() -> AsyncIterator[str]:
         async for rows in _pages(database, corpus.id):
@@ -56,7 +56,7 @@ async def _pages(database: AsyncDatabase, corpus_id: str) -> AsyncIterator[Seque
 def _cells(row: StoredItem) -> list[Any]:
     how, author = row.provenance, row.provenance.get("author") or {}
     former = how.get("edited_from") or [{}]
-    told = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)
+    content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.image, row.term, row.source)
     made = (author.get("name"), author.get("host"), author.get("model"), how.get("prompt"), how.get("job"))
-    texts = (*told, *made, how.get("note"), former[0].get("text"))
+    texts = (*content, *made, how.get("note"), former[0].get("text"))
     return [row.id, row.seq, *map(inert, texts), instant(row.created_at)]

@@ -1,4 +1,4 @@
-"""``/v1/corpora``: sentences and pictures that are kept, so that what was made once is made once."""
+"""``/v1/corpora``: stored sentences and pictures, for use in several jobs."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from service.corpora.schemas import (
 from service.corpora.validation import (
     checked_sentences,
     edit_item,
-    keep_pictures,
     new_corpus,
     read_picture,
     read_pictures,
+    store_pictures,
 )
 from service.corpora.writing_jobs import writing_order
 from service.corpora.writing_schemas import WritingRequest
@@ -63,11 +63,13 @@ _PICTURE: dict[str, Any] = {
 
 
 # ---------------------------------------------------------------------------- corpora
-@router.post("", status_code=201, response_model=CorpusView, operation_id="createCorpus", response_description="Begun.")
+@router.post(
+    "", status_code=201, response_model=CorpusView, operation_id="createCorpus", response_description="Created."
+)
 async def create_corpus(
     body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)], here: Here, caller: Writer, repeat: Repeat
 ) -> Response:
-    """Begin a corpus. Where it names a specification, every sentence has to keep to that."""
+    """Create a corpus. If it names a specification, every sentence must follow its rules."""
     with located():
         new = await new_corpus(here, caller.tenant, body)
 
@@ -87,19 +89,19 @@ async def list_corpora(
     """List your corpora and those that others share, newest first."""
     wanted, before = query.filters(), query.before("corpora")
 
-    def look(c: Any) -> tuple[Page[StoredCorpus], dict[str, int]]:
+    def read(c: Any) -> tuple[Page[StoredCorpus], dict[str, int]]:
         rows = corpora.page(c, caller.tenant, **wanted, before=before, limit=query.limit + 1)
         page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
         return page, corpora.sizes(c, [row.id for row in page.rows])
 
-    page, sizes = await here.database.read(look)
+    page, sizes = await here.database.read(read)
     items = [CorpusLine.of(row, sizes[row.id], caller.tenant) for row in page.rows]
     cursor = link_next(request, response, query, "corpora", page.next_key)
     return json_response(CorpusList(items=items, next_cursor=cursor), headers=response.headers)
 
 
 async def found_corpus(corpus_id: str, here: Here, caller: Reader) -> StoredCorpus:
-    """Read the corpus that a path names: the caller's own, or one that is shared."""
+    """Return the corpus in the path: the caller's own, or a shared one."""
     row = await here.database.read(corpora.find, corpus_id, caller.tenant)
     if row is None:
         raise not_found("corpus", corpus_id)
@@ -107,7 +109,7 @@ async def found_corpus(corpus_id: str, here: Here, caller: Reader) -> StoredCorp
 
 
 async def own_corpus(corpus_id: str, here: Here, caller: Writer) -> StoredCorpus:
-    """Read the corpus that a path names, for who may change it; another's shared one is readable and no more."""
+    """Return the corpus in the path, if it is the caller's own."""
     row = await here.database.read(corpora.find, corpus_id, caller.tenant)
     if row is None or row.tenant != caller.tenant:
         raise not_found("corpus of yours", corpus_id)
@@ -120,7 +122,7 @@ OwnCorpus = Annotated[StoredCorpus, Depends(own_corpus)]
 
 @router.get("/{corpus_id}", response_model=CorpusView, operation_id="getCorpus")
 async def get_corpus(request: Request, row: FoundCorpus, here: Here, caller: Reader) -> Response:
-    """Read what a corpus is, with the words of its specification."""
+    """Read a corpus, with the words of its specification."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or await _shown(here, row, caller.tenant, headers)
 
@@ -133,10 +135,10 @@ async def change_corpus(
     caller: Writer,
     if_match: IfMatch = None,
 ) -> Response:
-    """Change what is told of a corpus, or share it with every tenant of this agency. What is left out stays."""
+    """Change the description of a corpus, or share it with every tenant of this agency. Omitted fields stay."""
     must_match(if_match, entity_tag(row.id, row.version))
     version = None if if_match is None else row.version
-    changed = await here.database.write(corpora.change, row.id, caller.tenant, body.told(), version)
+    changed = await here.database.write(corpora.change, row.id, caller.tenant, body.changes(), version)
     if changed is None:
         raise Problem("precondition-failed") if if_match is not None else not_found("corpus of yours", row.id)
     return await _shown(here, changed, caller.tenant, {"ETag": entity_tag(changed.id, changed.version)})
@@ -144,7 +146,7 @@ async def change_corpus(
 
 @router.delete("/{corpus_id}", status_code=204, operation_id="removeCorpus", response_description="Removed.")
 async def remove_corpus(corpus_id: str, here: Here, caller: Writer) -> Response:
-    """Remove a corpus of yours. Jobs and ratings have their own copy of the sentences."""
+    """Remove your corpus. Jobs and ratings have their own copy of its sentences."""
     if not await here.database.write(corpora.remove, corpus_id, caller.tenant):
         raise not_found("corpus of yours", corpus_id)
     return Response(status_code=204)
@@ -155,7 +157,7 @@ async def remove_corpus(corpus_id: str, here: Here, caller: Writer) -> Response:
 async def list_items(
     request: Request, response: Response, row: FoundCorpus, here: Here, query: Annotated[PageQuery, Query()]
 ) -> Response:
-    """Read the sentences or pictures of a corpus, in the order they came."""
+    """List the sentences or pictures of a corpus, in the order of their addition."""
     name = f"items of {row.id}"
     after = 0 if query.cursor is None else open_cursor(query.cursor, name, {})[0]
     rows = await here.database.read(corpus_items.page, row.id, after, query.limit + 1)
@@ -170,7 +172,7 @@ async def list_items(
     status_code=201,
     response_model=KeptItemsView,
     operation_id="addCorpusItems",
-    response_description="Kept; some are new.",
+    response_description="Stored; some are new.",
 )
 async def add_items(
     body: Annotated[ItemsRequest, Body(openapi_examples=ITEMS)],
@@ -179,14 +181,14 @@ async def add_items(
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
-    """Put up to 1,000 sentences or pictures into a corpus of yours: all of them, or none where one is refused.
+    """Add up to 1,000 sentences or pictures to your corpus: all of them, or none if one is refused.
 
-    The same sentence (whatever its capitals, blanks and quotation marks) and the same picture are kept once: the answer
-    shows what is there, and is 200 where nothing is new.
+    Equal sentences (apart from capitals, blanks and quotation marks) and equal pictures are stored once. The answer
+    shows the stored items; it is 200 if none is new.
     """
     if row.kind == "images":
         pictures = await read_pictures(body.items)
-        return await _kept(here, repeat.by(caller), row, caller.tenant, keep_pictures, pictures)
+        return await _kept(here, repeat.by(caller), row, caller.tenant, store_pictures, pictures)
     sentences = await asyncio.to_thread(checked_sentences, row, body.items)
     return await _kept(here, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
 
@@ -196,19 +198,19 @@ async def add_items(
     status_code=201,
     response_model=KeptItemsView,
     operation_id="addCorpusPicture",
-    response_description="Kept.",
+    response_description="Stored.",
     openapi_extra=_PICTURE,
 )
 async def add_picture(
     request: Request, row: OwnCorpus, here: Here, caller: Writer, repeat: Repeat, form: Annotated[PictureForm, Query()]
 ) -> Response:
-    """Put a picture into a corpus of yours, as a file. What it is, is read from the file and not from its name."""
+    """Add a picture file to your corpus. Its format is detected from its content, not from its name."""
     content = await request.body()
     with located():
         if row.kind != "images":
             raise _wrong_kind(row)
         picture = await read_picture(content, form.term, form.note)
-    return await _kept(here, repeat.by(caller), row, caller.tenant, keep_pictures, [picture])
+    return await _kept(here, repeat.by(caller), row, caller.tenant, store_pictures, [picture])
 
 
 @router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView, operation_id="changeCorpusItem")
@@ -219,7 +221,7 @@ async def change_item(
     here: Here,
     caller: Writer,
 ) -> Response:
-    """Edit a sentence, or say what a picture shows. The provenance stays, and `edited_from` tells what it was."""
+    """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
     with located():
         changed = await here.database.write(edit_item, row.id, caller.tenant, item_id, body)
     if changed is None:
@@ -231,7 +233,7 @@ async def change_item(
     "/{corpus_id}/items/{item_id}", status_code=204, operation_id="removeCorpusItem", response_description="Removed."
 )
 async def remove_item(item_id: str, row: OwnCorpus, here: Here, caller: Writer) -> Response:
-    """Take a sentence or a picture out of a corpus of yours."""
+    """Remove a sentence or a picture from your corpus."""
     if not await here.database.write(corpus_items.remove, row.id, caller.tenant, item_id):
         raise not_found("item of this corpus", item_id)
     return Response(status_code=204)
@@ -239,7 +241,7 @@ async def remove_item(item_id: str, row: OwnCorpus, here: Here, caller: Writer) 
 
 @router.get("/{corpus_id}/items/{item_id}/image", response_class=Response, operation_id="getCorpusPicture")
 async def get_picture(request: Request, item_id: str, row: FoundCorpus, here: Here) -> Response:
-    """Read the file of a picture."""
+    """Download the file of a picture."""
     item = await here.database.read(corpus_items.find, row.id, item_id)
     image = None
     if item is not None and item.image is not None:
@@ -248,7 +250,7 @@ async def get_picture(request: Request, item_id: str, row: FoundCorpus, here: He
         raise not_found("picture of this corpus", item_id)
     headers = {
         "ETag": f'"{image.digest}"',
-        "Cache-Control": "private, max-age=86400",  # the same address may lead nowhere later, but to nothing else
+        "Cache-Control": "private, max-age=86400",  # the picture at an address never changes; it can only be removed
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
     return not_modified(request, headers) or Response(image.content, headers=headers, media_type=image.media_type)
@@ -259,7 +261,7 @@ async def get_picture(request: Request, item_id: str, row: FoundCorpus, here: He
     status_code=202,
     response_model=JobView,
     operation_id="writeSentences",
-    response_description="The job was accepted; 200 instead if it ended while it was waited for.",
+    response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def write_sentences(
     request: Request,
@@ -271,11 +273,11 @@ async def write_sentences(
     wait: Wait,
     response: Response,
 ) -> Response:
-    """Have a language model of your choice write the sentences that a corpus of yours lacks.
+    """Have a language model of your choice write the missing sentences of your corpus.
 
-    What is kept is looked at first: a term that has its sentences is not asked for. Each text is checked as any other
-    sentence is; what is of no use is counted by its reason, asked for again a few times, and never kept. The job's
-    `result` counts what was written, refused and there already.
+    Sentences are written only for terms that have too few. Each text is checked like any other sentence; an unusable
+    one is counted by its reason, requested again a few times, and never stored. The job's `result` counts the written,
+    the refused and the existing sentences.
     """
     order = await writing_order(here, caller, row, body)
     answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
@@ -286,15 +288,15 @@ async def write_sentences(
 
 @router.get("/{corpus_id}/export", response_class=Response, operation_id="exportCorpus")
 async def export_corpus(row: FoundCorpus, here: Here, query: Annotated[ExportQuery, Query()]) -> Response:
-    """Download a corpus: as a table, whose cells a spreadsheet would run begin with `'`, or as JSON lines with all."""
+    """Download a corpus as CSV (a `'` precedes cells that a spreadsheet would run) or as JSON lines with all fields."""
     return corpus_csv(here.database, row) if query.format == "csv" else corpus_jsonl(here.database, row)
 
 
-async def _kept(here: Service, repeat: Any, row: StoredCorpus, tenant: str, keep: Any, new: Any) -> Response:
-    """Keep items, once for an Idempotency-Key, and tell what became of them."""
+async def _kept(here: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, new: Any) -> Response:
+    """Store items, once per Idempotency-Key, and return the answer."""
 
     def work(c: Any) -> Answer:
-        kept: AddedItems | None = keep(c, row.id, tenant, new)
+        kept: AddedItems | None = store(c, row.id, tenant, new)
         if kept is None:
             raise not_found("corpus of yours", row.id)
         added = len(kept.added)
@@ -313,5 +315,5 @@ async def _shown(here: Service, row: StoredCorpus, tenant: str, headers: dict[st
 
 
 def _wrong_kind(row: StoredCorpus) -> Problem:
-    detail = f"{row.id} holds {row.kind}; begin a corpus of kind images for pictures"
+    detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
     return Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])

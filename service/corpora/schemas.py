@@ -1,4 +1,4 @@
-"""Corpora: sentences and pictures that are kept, with where they came from."""
+"""Schemas of corpora: stored sentences and pictures with their provenance."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 
 from assay.errors import SpecificationError
 from service.corpora.specification_schemas import check_language
-from service.http.openapi.common_schemas import Asked, Instant, Told, instant
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, instant
 from service.http.pagination import PageQuery
 from store.corpora.corpora import StoredCorpus
 from store.corpora.items import StoredItem
 
 CorpusKind = Literal["sentences", "images"]
 CorpusVisibility = Literal["private", "shared"]
-MOST_TOGETHER = 1000
-"""Items that one request may bring."""
+MAX_TOGETHER = 1000
+"""Maximum number of items in one request."""
 
 Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Ward talk"])]
 Prose = Annotated[str, Field(max_length=4000)]
@@ -28,69 +28,69 @@ Reference = Annotated[
 Language = Annotated[str, Field(min_length=2, max_length=35, examples=["en"]), AfterValidator(check_language)]
 
 
-# ---------------------------------------------------------------------------- what is asked
-class CorpusRequest(Asked):
-    """Begin a corpus. It is empty at first."""
+# ---------------------------------------------------------------------------- requests
+class CorpusRequest(RequestModel):
+    """Request to create a corpus, which is empty at first."""
 
     name: Title
-    """What people call it."""
+    """Title for people."""
     kind: CorpusKind = "sentences"
     specification: Reference | None = None
-    """Specification (of kind `stereotype`) whose rules every sentence must keep to: its name, or `name@version`. The
+    """Specification (of kind `stereotype`) whose rules every sentence must follow: its name, or `name@version`. The
     corpus has its own copy of the words."""
     attribute: Annotated[str, Field(min_length=1, max_length=100, examples=["gender"])] | None = None
-    """What the groups in it differ in; a specification says so itself."""
+    """Attribute in which its groups differ; by default that of the specification."""
     language: Language | None = None
-    """Language of its sentences, as BCP 47 has it; null is that of the specification, or English."""
+    """Language of its sentences (BCP 47); null means that of the specification, or English."""
     licence: Annotated[str, Field(max_length=200, examples=["CC-BY-4.0"])] = ""
-    """On what terms others may use it."""
+    """Licence under which others may use it."""
     citation: Annotated[str, Field(max_length=2000)] = ""
     """How to cite it."""
     description: Prose = ""
-    """What it is."""
+    """Description for people."""
     visibility: CorpusVisibility = "private"
-    """Who may read it: only you, or every tenant of this agency. Nobody but you may change it."""
+    """Readers of the corpus: only you, or every tenant of this agency. Only you can change it."""
 
 
-class CorpusChange(Asked):
-    """Change what is told of a corpus; what is left out stays as it is."""
+class CorpusChange(RequestModel):
+    """Change of a corpus; omitted fields stay as they are."""
 
     name: Title | None = None
     licence: Annotated[str, Field(max_length=200)] | None = None
     citation: Annotated[str, Field(max_length=2000)] | None = None
     description: Prose | None = None
     visibility: CorpusVisibility | None = None
-    """`shared` lets every tenant of this agency read it; `private` takes that back. Ratings that used it stay."""
+    """`shared` lets every tenant of this agency read it; `private` ends that. Ratings that used it stay."""
 
-    def told(self) -> dict[str, str]:
-        """Give what is to be changed."""
+    def changes(self) -> dict[str, str]:
+        """Return the fields to change."""
         return self.model_dump(exclude_none=True)
 
 
-class SentenceItem(Asked):
-    """A sentence to be kept."""
+class SentenceItem(RequestModel):
+    """A sentence to add."""
 
     text: Sentence
     """The sentence."""
     group_term: Term | None = None
-    """The word in it that names a group; found by itself where the corpus has a specification."""
+    """The word in it that names a group; found automatically if the corpus has a specification."""
     attribute_term: Term | None = None
-    """The word in it that the stereotype is about; found by itself where the corpus has a specification."""
+    """The word in it that the stereotype is about; found automatically if the corpus has a specification."""
     source: Literal["uploaded", "template"] = "uploaded"
-    """Whether somebody wrote it, or it was made of a template."""
+    """`uploaded` if a person wrote it, `template` if it was generated from a template."""
     note: Annotated[str, Field(max_length=500)] | None = None
-    """Where it comes from; kept as part of its provenance."""
+    """Its source; stored as part of its provenance."""
 
 
-class PictureItem(Asked):
-    """A picture to be kept."""
+class PictureItem(RequestModel):
+    """A picture to add."""
 
     image_b64: Annotated[str, Field(min_length=1, max_length=14_000_000)]
-    """A PNG, JPEG, WebP or GIF file in base64. One that is larger than a request may be goes to `…/images`."""
+    """A PNG, JPEG, WebP or GIF file in base64. Send a file that is too large for a request to `…/images`."""
     term: Term
-    """What it shows."""
+    """Term for the thing that it shows."""
     note: Annotated[str, Field(max_length=500)] | None = None
-    """Where it comes from; kept as part of its provenance."""
+    """Its source; stored as part of its provenance."""
 
 
 def _form_of_item(value: Any) -> str:
@@ -102,62 +102,66 @@ AnyItem = Annotated[
 ]
 
 
-class ItemsRequest(Asked):
-    """Keep some sentences or pictures. What is there already is not kept twice."""
+class ItemsRequest(RequestModel):
+    """Sentences or pictures to add. Items that the corpus has already are not stored twice."""
 
-    items: Annotated[list[AnyItem], Field(min_length=1, max_length=MOST_TOGETHER)]
+    items: Annotated[list[AnyItem], Field(min_length=1, max_length=MAX_TOGETHER)]
 
 
-class ItemChange(Asked):
-    """Edit a sentence, or say what a picture shows; what is left out stays."""
+class ItemChange(RequestModel):
+    """Edit of a sentence, or of the term of a picture; omitted fields stay as they are."""
 
     text: Sentence | None = None
-    """The sentence as it shall be. Its provenance stays, and remembers what it was."""
+    """The new sentence. Its provenance stays and holds the earlier text."""
     group_term: Term | None = None
     attribute_term: Term | None = None
     term: Term | None = None
-    """What the picture shows."""
+    """Term for the thing that the picture shows."""
 
     @model_validator(mode="after")
     def _change_something(self) -> Self:
         if not self.model_dump(exclude_none=True):
-            raise SpecificationError("nothing is to be changed; send the text as it shall be, or a term")
+            raise SpecificationError("the request changes nothing; send the new text or a term")
         return self
 
 
 class CorpusQuery(PageQuery):
-    """What the list of corpora is narrowed to."""
+    """Filters of the list of corpora."""
 
-    kind: Annotated[CorpusKind | None, Field(description="What they hold.")] = None
-    attribute: Annotated[str | None, Field(max_length=100, description="What their groups differ in.")] = None
+    kind: Annotated[CorpusKind | None, Field(description="Kind of their items.")] = None
+    attribute: Annotated[str | None, Field(max_length=100, description="Attribute in which their groups differ.")] = (
+        None
+    )
     visibility: Annotated[
         CorpusVisibility | None, Field(description="`private`: only your own; `shared`: yours and everyone's.")
     ] = None
     specification: Annotated[
         str | None,
-        Field(max_length=120, description="What their sentences keep to: a name, `name@version`, or a digest."),
+        Field(max_length=120, description="Specification of their sentences: a name, `name@version`, or a digest."),
     ] = None
 
 
 class ExportQuery(BaseModel):
-    """In which form a corpus is downloaded."""
+    """Format of the download."""
 
     model_config = ConfigDict(extra="forbid")
 
-    format: Annotated[Literal["csv", "jsonl"], Field(description="A table, or one JSON object a line.")] = "csv"
+    format: Annotated[Literal["csv", "jsonl"], Field(description="A table, or one JSON object per line.")] = "csv"
 
 
 class PictureForm(BaseModel):
-    """What is said of a picture beside its bytes."""
+    """Query parameters of the upload of a picture."""
 
     model_config = ConfigDict(extra="forbid")
 
-    term: Annotated[str, Field(min_length=1, max_length=100, description="What it shows.", examples=["nurse"])]
-    note: Annotated[str | None, Field(max_length=500, description="Where it comes from.")] = None
+    term: Annotated[
+        str, Field(min_length=1, max_length=100, description="Term for the thing that it shows.", examples=["nurse"])
+    ]
+    note: Annotated[str | None, Field(max_length=500, description="Its source.")] = None
 
 
-# ---------------------------------------------------------------------------- what is told
-class CorpusLine(Told):
+# ---------------------------------------------------------------------------- responses
+class CorpusLine(ResponseModel):
     """A corpus in a list."""
 
     id: str
@@ -166,26 +170,26 @@ class CorpusLine(Told):
     language: str
     attribute: str
     specification: Annotated[str | None, Field(examples=["ward-work@1"])]
-    """What its sentences keep to, as its owner names it."""
+    """Specification of its sentences, under its owner's name."""
     specification_digest: str | None
-    """The same digest is the same specification, whoever names it."""
+    """Digest of the specification; equal digests mean equal specifications, whatever their names."""
     licence: str
     citation: str
     description: str
     visibility: CorpusVisibility
     own: bool
-    """Whether it is yours, so that you may change it."""
+    """Whether it is yours, so that you can change it."""
     items: int
-    """Sentences or pictures in it."""
+    """Number of its sentences or pictures."""
     version: int
-    """Grows with every change, of its items too. Ratings name the version they were asked with."""
+    """Grows with every change of the corpus or its items. Ratings name the version that they used."""
     created_at: Instant
     updated_at: Instant
     links: dict[str, str]
 
     @classmethod
     def of(cls, row: StoredCorpus, items: int, tenant: str) -> Self:
-        """Show a stored corpus to a tenant."""
+        """Build the view of a stored corpus for a tenant."""
         return cls(**_plain(row, items, tenant))
 
 
@@ -193,73 +197,73 @@ class CorpusView(CorpusLine):
     """A corpus, with the words of its specification."""
 
     words: dict[str, Any] | None
-    """The specification's words: who may read the corpus may use them."""
+    """Words of the specification; every reader of the corpus may use them."""
 
     @classmethod
     def of(cls, row: StoredCorpus, items: int, tenant: str) -> Self:
-        """Show a stored corpus in full."""
+        """Build the full view of a stored corpus for a tenant."""
         return cls(**_plain(row, items, tenant), words=None if row.rules is None else dict(row.rules.words))
 
 
-class CorpusList(Told):
+class CorpusList(ResponseModel):
     """One page of corpora, newest first."""
 
     items: list[CorpusLine]
     next_cursor: str | None
 
 
-class ItemView(Told):
+class ItemView(ResponseModel):
     """A sentence or a picture of a corpus."""
 
     id: str
     seq: int
-    """Its place in the corpus."""
+    """Number of the item in its corpus."""
     text: str | None
     """The sentence; null for a picture."""
     group_term: str | None
     attribute_term: str | None
     counterpart: str | None
-    """The sentence with the group's word exchanged."""
+    """The same sentence about the other group."""
     image: str | None
     """Digest of the picture's file; null for a sentence."""
     term: str | None
-    """What the picture shows."""
+    """Term for the thing that the picture shows."""
     source: Literal["written", "uploaded", "template", "edited"]
     provenance: dict[str, Any]
-    """How it came to be: of one that was written the author, the prompt and the job; of one that was edited, in
-    `edited_from`, what it was."""
+    """Origin of the item: the author, the prompt and the job of a generated one; the earlier texts of an edited one in
+    `edited_from`."""
     created_at: Instant
     href: str
 
     @classmethod
     def of(cls, row: StoredItem) -> Self:
-        """Show a stored item."""
+        """Build the view of a stored item."""
         names = ("id", "seq", "text", "group_term", "attribute_term", "counterpart", "image", "term", "source")
-        told = {name: getattr(row, name) for name in names}
+        plain = {name: getattr(row, name) for name in names}
         href = f"/v1/corpora/{row.corpus_id}/items/{row.id}"
         if row.image is not None:
             href += "/image"
-        return cls(**told, provenance=row.provenance, created_at=instant(row.created_at), href=href)
+        return cls(**plain, provenance=row.provenance, created_at=instant(row.created_at), href=href)
 
 
-class ItemList(Told):
-    """One page of a corpus's items, in the order they came."""
+class ItemList(ResponseModel):
+    """One page of a corpus's items, in the order of their addition."""
 
     items: list[ItemView]
     next_cursor: str | None
 
 
-class KeptItemsView(Told):
-    """What became of items that were sent."""
+class KeptItemsView(ResponseModel):
+    """Result of adding items."""
 
     added: int
-    """How many are new."""
+    """Number of new items."""
     known: int
-    """How many were there already, or came twice."""
+    """Number of items that the corpus had already, or that were sent twice."""
     version: int
-    """The corpus's version now."""
+    """The new version of the corpus."""
     items: list[ItemView]
-    """Each as it is kept, in the order sent; one that was known stands as it was."""
+    """The stored items, in the order sent."""
 
 
 def _plain(row: StoredCorpus, items: int, tenant: str) -> dict[str, Any]:
@@ -280,7 +284,7 @@ def _plain(row: StoredCorpus, items: int, tenant: str) -> dict[str, Any]:
 
 
 def named(row: StoredCorpus) -> str | None:
-    """Name the specification of a corpus as its owner does."""
+    """Return the name of a corpus's specification, with its version."""
     if row.rules is None:
         return None
     return row.rules.name if row.rules.version is None else f"{row.rules.name}@{row.rules.version}"

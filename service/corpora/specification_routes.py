@@ -1,4 +1,4 @@
-"""``/v1/specifications``: named lists of words, in versions that never change."""
+"""``/v1/specifications``: named word lists, in versions that never change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from store.corpora.specifications import StoredSpecification
 router = APIRouter(prefix="/v1/specifications", tags=["specifications"], route_class=StrictRoute)
 
 Written = Annotated[SpecificationRequest, Body(openapi_examples=SPECIFICATIONS)]
-Version = Annotated[str, Path(description="Its number, from 1.")]
+Version = Annotated[str, Path(description="Number of the version, from 1.")]
 
 
 @router.post(
@@ -37,10 +37,10 @@ Version = Annotated[str, Path(description="Its number, from 1.")]
     status_code=201,
     response_model=SpecificationView,
     operation_id="createSpecification",
-    response_description="Kept, as version 1 of its name.",
+    response_description="Stored as version 1.",
 )
 async def create_specification(body: Written, here: Here, caller: Writer, repeat: Repeat) -> Response:
-    """Keep a specification of your own, for jobs to name as `experiment.specification`."""
+    """Store your own specification, for use in jobs as `experiment.specification`."""
     new = as_specification(body)
 
     def add(c: Any) -> Answer:
@@ -55,7 +55,7 @@ async def create_specification(body: Written, here: Here, caller: Writer, repeat
 async def list_specifications(
     request: Request, response: Response, here: Here, caller: Reader, query: Annotated[SpecificationQuery, Query()]
 ) -> Response:
-    """List specifications in their newest versions: your own, newest first, and then those that are shipped."""
+    """List the newest version of every specification: your own, newest first, then the shipped ones."""
     before = query.before("specifications")
     rows = await here.database.read(
         specifications.page, caller.tenant, kind=query.kind, before=before, limit=query.limit + 1
@@ -92,13 +92,13 @@ async def get_version(
     status_code=201,
     response_model=SpecificationView,
     operation_id="addSpecificationVersion",
-    response_description="Kept, as the newest version.",
+    response_description="Stored as the newest version.",
 )
 async def add_version(specification_name: str, body: Written, here: Here, caller: Writer) -> Response:
-    """Add a version to a specification of yours. The same content as the newest adds none: the answer is 200."""
+    """Add a version to your specification. If the content equals the newest version, none is added: 200."""
     if body.name != specification_name:
         with located():
-            raise SpecificationError(f"the address is that of {specification_name[:80]!r}, not {body.name!r}", "name")
+            raise SpecificationError(f"the address names {specification_name[:80]!r}, the body {body.name!r}", "name")
     added = await here.database.write(specifications.add_version, caller.tenant, as_specification(body))
     if added is None:
         raise _no_such(specification_name)
@@ -110,7 +110,7 @@ async def add_version(specification_name: str, body: Written, here: Here, caller
     "/{specification_name}", status_code=204, operation_id="removeSpecification", response_description="Removed."
 )
 async def remove_specification(specification_name: str, here: Here, caller: Writer) -> Response:
-    """Remove a specification of yours, in all its versions. Jobs and ratings have their own copy of the words."""
+    """Remove your specification with all its versions. Jobs and ratings have their own copy of the words."""
     if not await here.database.write(specifications.remove, caller.tenant, specification_name):
         raise _no_such(specification_name)
     return Response(status_code=204)
@@ -124,7 +124,7 @@ def _shown(request: Request, row: StoredSpecification | None, name: str) -> Resp
 
 
 def _no_such(name: str) -> Problem:
-    return Problem("not-found", f"you have no specification called {name[:80]!r}; those that are shipped do not change")
+    return Problem("not-found", f"you have no specification called {name[:80]!r}; shipped ones cannot be changed")
 
 
 def _named(row: StoredSpecification) -> dict[str, str]:
@@ -132,5 +132,5 @@ def _named(row: StoredSpecification) -> dict[str, str]:
 
 
 def _etag(row: StoredSpecification) -> str:
-    """Name a version; `latest` is shown with it, so it is part of the name."""
+    """Return the entity tag of a version; it depends on `latest`, which is part of the answer."""
     return entity_tag(row.digest[7:23], row.version, row.latest)

@@ -1,4 +1,4 @@
-"""Specifications: named lists of words in versions."""
+"""Schemas of specifications: named word lists in versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.specification import Specification
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import SpecificationError
-from service.http.openapi.common_schemas import Asked, Instant, Told, instant
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, instant
 from service.http.pagination import PageQuery
 from store.corpora.specifications import StoredSpecification
 
@@ -19,7 +19,7 @@ SpecificationKind = Literal["choices", "association", "stereotype", "visual"]
 
 
 def check_language(tag: str) -> str:
-    """Refuse what is no language, and write the rest as BCP 47 recommends (``en-us`` becomes ``en-US``).
+    """Validate a language tag and normalise it as BCP 47 recommends (``en-us`` becomes ``en-US``).
 
     Raises
     ------
@@ -27,23 +27,23 @@ def check_language(tag: str) -> str:
         If no language has the tag.
     """
     if not tag_is_valid(tag):
-        raise SpecificationError(f"{tag!r} is no language tag of BCP 47; write one such as en, es or pt-BR")
+        raise SpecificationError(f"{tag!r} is not a language tag (BCP 47); write one such as en, es or pt-BR")
     return standardize_tag(tag)
 
 
-class _SpecificationRequest(Asked):
-    """What specifications of every kind have."""
+class _SpecificationRequest(RequestModel):
+    """Fields of every kind of specification."""
 
     name: Annotated[
         str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", examples=["my-occupations"])
     ]
-    """Its name in requests: lower case letters, digits and single hyphens."""
+    """Name in requests: lower case letters, digits and single hyphens."""
     title: Annotated[str, Field(min_length=1, max_length=200)]
-    """Its name for people."""
+    """Title for people."""
     language: Annotated[str, Field(min_length=2, max_length=35, examples=["en"]), AfterValidator(check_language)]
-    """Language of the words, as BCP 47 has it."""
+    """Language of the words (BCP 47)."""
     citation: Annotated[str, Field(min_length=1, max_length=2000)]
-    """Where the words come from."""
+    """Source of the words."""
 
 
 class ChoicesRequest(_SpecificationRequest):
@@ -61,14 +61,14 @@ class AssociationRequest(_SpecificationRequest):
 
 
 class StereotypeRequest(_SpecificationRequest):
-    """Words for a stereotype score: two groups, what is said of either, and what is said of neither."""
+    """Words for a stereotype score: two groups, their stereotypes, and neutral words."""
 
     kind: Literal["stereotype"]
     words: StereotypeWords
 
 
 class VisualRequest(_SpecificationRequest):
-    """Words for a visual stereotype: two labels, and what pictures are of that go with either or with neither."""
+    """Words for a visual stereotype: two labels, the picture terms that go with each, and neutral terms."""
 
     kind: Literal["visual"]
     words: VisualWords
@@ -79,38 +79,38 @@ SpecificationRequest = Annotated[AnyRequest, Field(discriminator="kind")]
 
 
 def as_specification(asked: AnyRequest) -> Specification:
-    """Build what methods use from a request."""
+    """Build a specification from a request."""
     return Specification(asked.name, asked.title, asked.kind, asked.language, asked.citation, asked.words)
 
 
 class SpecificationQuery(PageQuery):
-    """What the list of specifications is narrowed to."""
+    """Filters of the list of specifications."""
 
-    kind: Annotated[SpecificationKind | None, Field(description="Which methods they are for.")] = None
+    kind: Annotated[SpecificationKind | None, Field(description="Kind of method that they are for.")] = None
 
 
-class SpecificationLine(Told):
-    """A specification in a list, in its newest version."""
+class SpecificationLine(ResponseModel):
+    """The newest version of a specification, in a list."""
 
     name: str
     version: int
     latest: int
-    """The newest version there is."""
+    """Number of the newest version."""
     title: str
     kind: SpecificationKind
     language: str
     citation: str
     digest: str
-    """Of everything but the versions; ratings name it."""
+    """Digest of everything except the version numbers; ratings name it."""
     shipped: bool
-    """Whether it comes with Assay; such a one cannot be changed."""
+    """Whether it is part of Assay and cannot be changed."""
     created_at: Instant | None
-    """Null for one that is shipped."""
+    """Null for a shipped specification."""
     href: str
 
     @classmethod
     def of(cls, row: StoredSpecification) -> Self:
-        """Show a specification."""
+        """Build the view of a specification."""
         return cls(**_plain(row))
 
 
@@ -121,12 +121,12 @@ class SpecificationView(SpecificationLine):
 
     @classmethod
     def of(cls, row: StoredSpecification) -> Self:
-        """Show a specification in full."""
+        """Build the full view of a specification."""
         return cls(**_plain(row), words=row.words)
 
 
-class SpecificationList(Told):
-    """One page of specifications: your own, newest first, and then the shipped ones."""
+class SpecificationList(ResponseModel):
+    """One page of specifications: your own, newest first, then the shipped ones."""
 
     items: list[SpecificationLine]
     next_cursor: str | None

@@ -1,4 +1,4 @@
-"""What goes into a corpus, checked: sentences by the rules of its specification, pictures by decoding them."""
+"""Validation of corpus items: sentences by the rules of the specification, pictures by decoding."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from store.corpora.specifications import StoredSpecification
 from store.formats.image import ImageFacts, read_image
 
 STEREOTYPE = "stereotype"
-"""The kind of specification that sentences keep to."""
+"""The kind of specification that defines rules for sentences."""
 
-MOST_ERRORS = 100
-"""Sentences that a refusal names one by one."""
+MAX_ERRORS = 100
+"""Maximum number of refused sentences that an error names."""
 
 
 @dataclass(frozen=True)
 class NewPicture:
-    """A picture that was sent and decoded."""
+    """A new picture, decoded."""
 
     item: NewItem
     content: bytes
@@ -42,12 +42,12 @@ class NewPicture:
 
 # ---------------------------------------------------------------------------- corpora
 async def specification_named(here: Service, tenant: str, reference: str) -> StoredSpecification:
-    """Read the specification that sentences are to keep to.
+    """Return the specification with a name or ``name@version``.
 
     Raises
     ------
     SpecificationError
-        If there is none of that name, or it is of another kind; with the field ``"specification"``.
+        If it does not exist or has another kind; with the field ``"specification"``.
     """
     found = await here.database.read(specifications.find_named, tenant, reference)
     if found is None:
@@ -56,30 +56,31 @@ async def specification_named(here: Service, tenant: str, reference: str) -> Sto
         raise UnknownName("specification", reference, known, "specification")
     if found.kind != STEREOTYPE:
         raise SpecificationError(
-            f"{reference} is a specification for {found.kind}; sentences keep to one for {STEREOTYPE}", "specification"
+            f"{reference} is a specification of kind {found.kind}; sentences need one of kind {STEREOTYPE}",
+            "specification",
         )
     return found
 
 
 def rules_of(found: StoredSpecification) -> Rules:
-    """Copy a specification for a corpus."""
+    """Return the rules of a corpus as a copy of a specification."""
     return Rules(found.name, found.version, found.digest, found.words)
 
 
 def words_of(rules: Rules) -> StereotypeWords:
-    """Build the words that a corpus keeps to."""
+    """Return the words of a corpus's rules."""
     words: Any = specifications.read_words(STEREOTYPE, rules.words)
     assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
     return replace(words, name=rules.name)
 
 
 async def new_corpus(here: Service, tenant: str, body: CorpusRequest) -> NewCorpus:
-    """Make a corpus of a request.
+    """Build a corpus from a request.
 
     Raises
     ------
     SpecificationError
-        If its specification is not there, or says otherwise than the request.
+        If its specification does not exist or contradicts the request.
     """
     rules, attribute, language = None, body.attribute, body.language
     if body.specification is not None:
@@ -88,55 +89,55 @@ async def new_corpus(here: Service, tenant: str, body: CorpusRequest) -> NewCorp
         attribute = _agreed("attribute", attribute, str(found.words["attribute"]), found.name)
         language = _agreed("language", language, found.language, found.name)
     if attribute is None:
-        raise SpecificationError("say what the groups differ in, such as gender, or name a specification", "attribute")
-    told = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
-    return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **told)
+        raise SpecificationError("name the attribute, such as gender, or a specification", "attribute")
+    plain = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
+    return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **plain)
 
 
-def _agreed(field: str, asked: str | None, told: str, name: str) -> str:
-    if asked not in {None, told}:
-        raise SpecificationError(f"the {field} is {asked!r}, and {told!r} in {name}; leave it out", field)
-    return told
+def _agreed(field: str, requested: str | None, specified: str, name: str) -> str:
+    if requested not in {None, specified}:
+        raise SpecificationError(f"the {field} is {requested!r}, but {specified!r} in {name}; leave it out", field)
+    return specified
 
 
 # ---------------------------------------------------------------------------- sentences
-def checked_sentences(corpus: StoredCorpus, asked: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
-    """Check sentences that were sent for a corpus.
+def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
+    """Validate new sentences of a corpus.
 
     Raises
     ------
     Problem
-        ``bad-specification``, naming every sentence that is refused, up to `MOST_ERRORS`.
+        ``bad-specification``, naming each refused sentence, up to `MAX_ERRORS`.
     """
     words = None if corpus.rules is None else words_of(corpus.rules)
     made: list[NewItem] = []
     errors: list[Mapping[str, Any]] = []
-    for place, one in enumerate(asked):
+    for place, one in enumerate(sent):
         try:
             made.append(_sentence(words, one))
         except SpecificationError as error:
             where = pointer_to("items", place, *([error.field] if error.field else []))
             errors.append({"pointer": where, "detail": str(error), "code": error.code})
     if errors:
-        several = f"{len(errors)} of {len(asked)} sentences are refused; the first: {errors[0]['detail']}"
-        raise Problem("bad-specification", several, errors=errors[:MOST_ERRORS])
+        several = f"{len(errors)} of {len(sent)} sentences are refused; the first: {errors[0]['detail']}"
+        raise Problem("bad-specification", several, errors=errors[:MAX_ERRORS])
     return made
 
 
 def _sentence(words: StereotypeWords | None, one: SentenceItem | PictureItem) -> NewItem:
     if isinstance(one, PictureItem):
-        raise SpecificationError("this corpus holds sentences; begin one of kind images for pictures", "image_b64")
+        raise SpecificationError("this corpus holds sentences; create one of kind images for pictures", "image_b64")
     item = NewItem(one.text, one.group_term, one.attribute_term, source=one.source, provenance=_noted(one.note))
     return item if words is None else with_terms(words, item)
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
-    """Check a sentence by the rules of its specification, and name its two terms and its counterpart.
+    """Validate a sentence by the rules of its specification; fill in its two terms and its counterpart.
 
     Raises
     ------
     SpecificationError
-        Saying which rule it breaks, with its field.
+        Naming the rule that it breaks, with its field.
     """
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
     made = as_item(sentence, words, item.provenance)
@@ -146,15 +147,15 @@ def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
 
 
 REFUSALS: Mapping[str, str] = {
-    "no-group-term": "it holds no word for a group ({groups})",
-    "several-group-terms": "it holds several words for a group; one is needed, so that its counterpart can be made",
-    "other-group-word": "it holds another word that tells the groups apart ({telling})",
-    "no-attribute-term": "it holds no word that the stereotype is about ({terms})",
-    "several-attribute-terms": "it holds several words that the stereotype is about; one is needed",
-    "wrong-term": "it holds other words than the ones that are named with it",
+    "no-group-term": "it contains no word for a group ({groups})",
+    "several-group-terms": "it contains several words for a group; exactly one is needed",
+    "other-group-word": "it contains another word that reveals the group ({telling})",
+    "no-attribute-term": "it contains no word that the stereotype is about ({terms})",
+    "several-attribute-terms": "it contains several words that the stereotype is about; exactly one is needed",
+    "wrong-term": "it does not contain the terms that were sent with it",
     "counterpart-differs": "its counterpart is not the same sentence about the other group",
 }
-"""Why a sentence is of no use, in words for who wrote it."""
+"""Explanations of the reasons for which a sentence is refused."""
 
 
 def _why_refused(reason: str, words: StereotypeWords) -> str:
@@ -164,23 +165,23 @@ def _why_refused(reason: str, words: StereotypeWords) -> str:
         "terms": list(words.roles),
     }
     shown = {name: ", ".join(some[:6]) + (" …" if len(some) > 6 else "") for name, some in named.items()}
-    return f"the sentence is of no use for {words.name} ({reason}): {REFUSALS.get(reason, reason).format(**shown)}"
+    return f"the sentence cannot be used with {words.name} ({reason}): {REFUSALS.get(reason, reason).format(**shown)}"
 
 
 # ---------------------------------------------------------------------------- pictures
-async def read_pictures(asked: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
-    """Decode pictures that were sent for a corpus in base64.
+async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
+    """Decode new pictures of a corpus from base64.
 
     Raises
     ------
     Problem
-        ``bad-specification``, naming the one that is refused.
+        ``bad-specification``, naming the refused picture.
     """
     made = []
-    for place, one in enumerate(asked):
+    for place, one in enumerate(sent):
         with located("items", place):
             if isinstance(one, SentenceItem):
-                raise SpecificationError("this corpus holds pictures; begin one of kind sentences for these", "text")
+                raise SpecificationError("this corpus holds pictures; create one of kind sentences for these", "text")
             made.append(await read_picture(_bytes_of(one.image_b64), one.term, one.note, field="image_b64"))
     return made
 
@@ -191,7 +192,7 @@ async def read_picture(content: bytes, term: str, note: str | None, *, field: st
     Raises
     ------
     SpecificationError
-        If it is none, with `field`.
+        If `content` is not a picture; with `field`.
     """
     try:
         facts = await asyncio.to_thread(read_image, content)
@@ -209,7 +210,7 @@ def _bytes_of(written: str) -> bytes:
 
 
 # ---------------------------------------------------------------------------- kept
-def keep_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
+def store_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
     """Keep pictures with their images in one transaction; ``None`` where the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return None
@@ -219,16 +220,16 @@ def keep_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]
 
 
 def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemChange) -> StoredItem | None:
-    """Edit an item as it stands once nobody else can change it, so that no edit undoes another's.
+    """Edit an item under the lock of its corpus, so that no edit is lost.
 
-    ``None`` where the tenant has no such item.
+    ``None`` if the tenant has no such item.
 
     Raises
     ------
     SpecificationError
         If the sentence breaks the rules of its corpus, or a picture is given a text.
     ItemTaken
-        If the sentence is in the corpus already, as another item.
+        If the corpus has the sentence already, as another item.
     """
     corpus = corpora.lock(c, corpus_id, tenant)
     old = None if corpus is None else items.find(c, corpus_id, item_id)
@@ -238,7 +239,7 @@ def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemCha
 
 
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:
-    """Make the item that an edit leads to.
+    """Return the item after an edit.
 
     Raises
     ------
@@ -254,7 +255,7 @@ def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem
     item = NewItem(change.text or old.text, change.group_term, change.attribute_term)
     if corpus.rules is not None:
         return with_terms(words_of(corpus.rules), item)
-    same = change.text is None  # a new text may hold other terms than the old one
+    same = change.text is None  # a new text may contain other terms than the old one
     return replace(
         item,
         group_term=item.group_term or (old.group_term if same else None),

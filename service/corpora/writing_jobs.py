@@ -1,4 +1,4 @@
-"""Orders for sentences: what a corpus lacks, written by a language model of the caller's choice."""
+"""Orders for writing jobs: a language model of the caller's choice writes the missing sentences of a corpus."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from store.jobs.submission import request_digest
 
 
 async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, body: WritingRequest) -> Order:
-    """Make the order for sentences.
+    """Return the order for a writing job.
 
     Raises
     ------
     Problem, SpecificationError
-        If the corpus holds pictures, its words are not known or others are asked for, more is wanted than a corpus
-        holds, or the author cannot be reached as it is described.
+        If the corpus holds pictures, no words are known, the request contradicts the corpus's words, the sentences
+        would exceed the size of a corpus, or the author's description is invalid.
     """
     longest_s = here.settings.longest_deadline_s
     with located():
         if corpus.kind != "sentences":
-            raise SpecificationError(f"{corpus.id} holds {corpus.kind}; sentences are written for one of sentences")
+            raise SpecificationError(f"{corpus.id} holds {corpus.kind}, not sentences")
         if body.deadline_s > longest_s:
             raise OutOfBounds(f"deadline_s is {body.deadline_s}; this service allows at most {longest_s}", "deadline_s")
         words, reference = await _wanted(here, caller.tenant, corpus, body)
         most = MOST_ITEMS // len(words.roles)
         if body.per_term > most:
             raise OutOfBounds(
-                f"{body.per_term} sentences for each of {len(words.roles)} terms are more than a corpus holds; "
-                f"at most {most} would do",
+                f"{body.per_term} sentences for each of {len(words.roles)} terms are more than a corpus can hold; "
+                f"at most {most} per term are allowed",
                 "per_term",
             )
     author = await resolve_target(here, caller, body.author, field="author")
     if author.descriptor["kind"] != Kind.LANGUAGE_MODEL:
         with located("author"):
             kind = author.descriptor["kind"]
-            raise SpecificationError(f"an author writes: it is a language-model, and not a {kind}", "kind")
-    asked: dict[str, Any] = {
+            raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
+    experiment: dict[str, Any] = {
         "corpus": corpus.id,
         "specification": reference,
         "words": specifications.dump_words(words),
@@ -61,8 +61,8 @@ async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, bod
         caller,
         author,
         kind="writing",
-        experiment=asked,
-        digest=request_digest(caller.tenant, author.saved_id, author.descriptor, asked, body.seed),
+        experiment=experiment,
+        digest=request_digest(caller.tenant, author.saved_id, author.descriptor, experiment, body.seed),
         seed=body.seed,
         visibility="private",
         callback_url=None,
@@ -76,25 +76,25 @@ async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, bod
 async def _wanted(
     here: Service, tenant: str, corpus: StoredCorpus, body: WritingRequest
 ) -> tuple[StereotypeWords, str | None]:
-    """Find what the sentences are to be about, and what that is called."""
+    """Return the words that the sentences must contain, and the name of their specification."""
     if body.specification is not None and body.words is not None:
-        raise SpecificationError("name a specification or write its words out, not both", "words")
+        raise SpecificationError("send a specification's name or words, not both", "words")
     if corpus.rules is not None:
         own = words_of(corpus.rules)
         if body.words is not None and replace(body.words, name=own.name) != own:
-            raise SpecificationError(f"the corpus keeps to {named(corpus)}; leave the words out", "words")
+            raise SpecificationError(f"the corpus follows {named(corpus)}; leave the words out", "words")
         if body.specification is not None:
             found = await specification_named(here, tenant, body.specification)
             if found.digest != corpus.rules.digest:
                 raise SpecificationError(
-                    f"the corpus keeps to {named(corpus)}, and {body.specification} is another; leave it out",
+                    f"the corpus follows {named(corpus)}, and {body.specification} differs from it; leave it out",
                     "specification",
                 )
         return own, named(corpus)
     if body.words is not None:
         return body.words, None
     if body.specification is None:
-        raise SpecificationError("the corpus keeps to no specification; say what to write about", "specification")
+        raise SpecificationError("the corpus has no specification; name one, or send words", "specification")
     found = await specification_named(here, tenant, body.specification)
     words: Any = replace(found.read().words, name=found.name)
     return words, f"{found.name}@{found.version}"

@@ -1,4 +1,4 @@
-"""Writing: a language model of one's choice writes the sentences that a corpus lacks."""
+"""Schema of a request for written sentences."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from pydantic import Field
 from assay.catalog.stereotypes import StereotypeWords
 from assay.methods.shared.sentence_generation import Family
 from service.corpora.schemas import Reference
-from service.http.openapi.common_schemas import MAX_SEED, Asked
+from service.http.openapi.common_schemas import MAX_SEED, RequestModel
 from service.jobs.schemas import MAX_CALLS, AnyTarget
 
 
-class WritingRequest(Asked):
-    """Have sentences written for a corpus."""
+class WritingRequest(RequestModel):
+    """Request for sentences, written by a language model for a corpus."""
 
     author: AnyTarget
-    """The language model that writes: described in full, or the id of a saved target. Nobody else is called."""
+    """The language model that writes: described in full, or the id of a saved target."""
     specification: Reference | None = None
-    """What the sentences are to be about, where the corpus does not say so itself."""
+    """Specification of the sentences, if the corpus has none."""
     words: StereotypeWords | None = None
-    """The same, written out."""
+    """The words of a specification, in place of its name."""
     per_term: Annotated[int, Field(ge=1, le=200)] = 10
-    """Sentences that each attribute term is to have; those that are kept already count."""
+    """Wanted number of sentences per attribute term; existing ones count."""
     family: Family = "nothing-else"
-    """How they are asked for: `plain` (both words in a sentence), `in-context` (other words of the lists say what is
-    meant) or `nothing-else` (nothing else may tell the groups apart)."""
+    """Kind of prompt: `plain` (a sentence with both words), `in-context` (other words of the lists explain the task) or
+    `nothing-else` (nothing else in the sentence may reveal the group)."""
     tries: Annotated[int, Field(ge=1, le=10)] = 3
-    """How often a sentence is asked for before it is done without."""
+    """Maximum number of requests for one sentence."""
     reuse: bool = False
-    """Look first at other corpora that you may read and that keep to the same specification, and take over what is
-    lacking here. Each sentence tells where it was taken from."""
+    """Copy missing sentences first from other corpora that you can read and that have the same specification. Each
+    copied sentence names its source."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
-    """Decides which sentences are asked for in which order."""
+    """Seed of the order in which the sentences are requested."""
     max_calls: Annotated[int, Field(ge=1, le=MAX_CALLS)] = 10_000
-    """Calls to the author that the job may make."""
+    """Maximum number of calls to the author."""
     deadline_s: Annotated[int, Field(ge=1, le=86_400)] = 3600
-    """Seconds until the job is given up."""
+    """Seconds after which the job is given up."""

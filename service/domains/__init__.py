@@ -1,1 +1,1 @@
-"""``/v1/domains``: proof that a host is the tenant's."""
+"""``/v1/domains``: verification that a tenant owns a host."""

@@ -1,4 +1,4 @@
-"""``/v1/domains``: show that a host is yours, to reply to its ratings."""
+"""``/v1/domains``: verification that you own a host, required for replies to its ratings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.http.json import Answer, StrictRoute, json_response, located, write
 from service.http.openapi.examples import DOMAINS
 from service.http.pagination import Page, PageQuery, link_next
 from service.http.problems import not_found
-from service.jobs.maintenance_jobs import errand
+from service.jobs.maintenance_jobs import maintenance_order
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
 from store.targets import domains
@@ -32,12 +32,12 @@ CHALLENGE_DEADLINE_S = 120
     status_code=201,
     response_model=DomainView,
     operation_id="addDomain",
-    response_description="Written down; the answer says where to put which token.",
+    response_description="Stored; the answer has the token and its place.",
 )
 async def add_domain(
     body: Annotated[DomainRequest, Body(openapi_examples=DOMAINS)], here: Here, caller: TargetWriter, repeat: Repeat
 ) -> Response:
-    """Say that a host is yours, and learn how to show it. One that you named before is shown again, with 200."""
+    """Claim a host; the answer explains how to verify it. A host that you claimed before is returned with 200."""
     with located():
         _check_reachable(here, body.host)
 
@@ -54,7 +54,7 @@ async def add_domain(
 async def list_domains(
     request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
 ) -> Response:
-    """List the hosts that you said are yours, newest first."""
+    """List the hosts that you have claimed, newest first."""
     before = query.before("domains")
     rows = await here.database.read(domains.page, caller.tenant, before=before, limit=query.limit + 1)
     page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
@@ -64,7 +64,7 @@ async def list_domains(
 
 
 async def found_domain(domain_id: str, here: Here, caller: Reader) -> Domain:
-    """Read the domain that a path names."""
+    """Return the domain in the path."""
     row = await here.database.read(domains.find, domain_id, caller.tenant)
     if row is None:
         raise not_found("domain", domain_id)
@@ -76,14 +76,14 @@ FoundDomain = Annotated[Domain, Depends(found_domain)]
 
 @router.get("/{domain_id}", response_model=DomainView, operation_id="getDomain")
 async def get_domain(request: Request, row: FoundDomain) -> Response:
-    """Read a domain: its token, and how the last look for it ended."""
+    """Read a domain: its token, and the result of the last verification."""
     headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(DomainView.of(row), headers=headers)
 
 
 @router.delete("/{domain_id}", status_code=204, operation_id="removeDomain", response_description="Removed.")
 async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Response:
-    """Forget a domain and its proof. Replies stay."""
+    """Remove a domain and its verification. Replies stay."""
     if not await here.database.write(domains.remove, domain_id, caller.tenant):
         raise not_found("domain", domain_id)
     return Response(status_code=204)
@@ -94,15 +94,15 @@ async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Res
     status_code=202,
     response_model=JobView,
     operation_id="verifyDomain",
-    response_description="A look for the token was accepted; 200 instead if it ended while it was waited for.",
+    response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def verify_domain(
     request: Request, domain_id: str, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
 ) -> Response:
-    """Have a worker look for the token. It is a job; its `result` says whether it was found, and else why not."""
+    """Verify a host: a job looks for the token. Its `result` is whether the token was found, or why not."""
     row = await found_domain(domain_id, here, caller)
     target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
-    order = errand(caller, "challenge", {"domain": row.id}, target, deadline_s=CHALLENGE_DEADLINE_S)
+    order = maintenance_order(caller, "challenge", {"domain": row.id}, target, deadline_s=CHALLENGE_DEADLINE_S)
     answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
     if wait and b'"status":"succeeded"' in answer.body:
         answer.status_code = 200
@@ -110,7 +110,7 @@ async def verify_domain(
 
 
 def _check_reachable(here: Any, host: str) -> None:
-    """Refuse a host that no worker may call.
+    """Refuse a host that workers must not call.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def _check_reachable(here: Any, host: str) -> None:
         With the field ``host``.
     """
     try:
-        here.desk.check_callback(f"https://{host}/")
+        here.target_validator.check_callback(f"https://{host}/")
     except SpecificationError as refused:
         raise SpecificationError(str(refused), "host") from None
 

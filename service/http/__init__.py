@@ -1,1 +1,1 @@
-"""What every route shares of HTTP: problems, JSON, paging, conditional requests, rates."""
+"""HTTP machinery of all routes: problems, JSON, paging, conditional requests, rate limits."""

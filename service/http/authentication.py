@@ -1,8 +1,7 @@
-"""Who is asking, and what they may do.
+"""Authentication by API key, and authorisation by scope.
 
-A key comes as ``Authorization: Bearer assay_…``. Where none is needed (see `Settings.keys_required`), a
-caller without one is the tenant `DEFAULT_TENANT` with every scope. A key that is sent is always
-checked, so that a wrong one never passes unnoticed.
+A key is sent as ``Authorization: Bearer assay_…``. If no key is required (see `Settings.keys_required`), a
+caller without a key is the tenant `DEFAULT_TENANT` with every scope. A key that is sent is always checked.
 """
 
 from __future__ import annotations
@@ -23,36 +22,36 @@ from store.security import keys
 _bearer = HTTPBearer(
     scheme_name="ApiKey",
     bearerFormat="assay_<short>_<secret>",
-    description="An API key, made with `POST /v1/keys` or `assay keys create`. "
-    "A service that runs embedded and listens on loopback only needs none.",
+    description="An API key, created with `POST /v1/keys` or `assay keys create`. "
+    "A service that runs embedded and listens on loopback only does not require one.",
     auto_error=False,
 )
 
 DEFAULT_TENANT = "default"
-NOBODY = ""
-"""The tenant of a caller without a key, who sees what is public and nothing else."""
+NO_TENANT = ""
+"""The tenant of a caller without a key, who can read public data only."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Sender of a request: a tenant with the scopes that it may use."""
+    """Sender of a request: a tenant with its scopes."""
 
     tenant: str
     scopes: frozenset[str]
     key_id: str | None = None
 
     @property
-    def purse(self) -> str:
-        """Name by which the caller's rate is counted."""
+    def rate_key(self) -> str:
+        """Name under which the caller's rate is counted."""
         return self.key_id or self.tenant
 
     def may(self, scope: str) -> bool:
-        """Return whether the key allows what `scope` stands for."""
+        """Return whether the caller has `scope`."""
         return scope in self.scopes or "admin" in self.scopes
 
 
-ANYONE = Caller(DEFAULT_TENANT, frozenset(keys.SCOPES))
-NOBODY_KNOWN = Caller(NOBODY, frozenset())
+DEFAULT_CALLER = Caller(DEFAULT_TENANT, frozenset(keys.SCOPES))
+UNKNOWN_CALLER = Caller(NO_TENANT, frozenset())
 
 
 async def identify(request: Request, *, cached: bool = False) -> Caller:
@@ -72,7 +71,7 @@ async def identify(request: Request, *, cached: bool = False) -> Caller:
 async def _identify(request: Request, *, cached: bool) -> Caller:
     here, sent = service_of(request), request.headers.get("authorization")
     if sent is None:
-        return NOBODY_KNOWN if here.settings.keys_required else ANYONE
+        return UNKNOWN_CALLER if here.settings.keys_required else DEFAULT_CALLER
     credentials = await _bearer(request)
     plain = "" if credentials is None else credentials.credentials
     read = partial(_verified, here, plain)
@@ -88,16 +87,16 @@ async def _verified(here: Service, plain: str) -> keys.ApiKey:
 
 
 class Needs(SecurityBase):
-    """A dependency that lets only callers with a scope through.
+    """A FastAPI dependency that requires a scope.
 
-    It is a security scheme itself: a dependency upon a scheme would be resolved as two (a twentieth of a POST).
+    It is a security scheme itself, because a dependency on a scheme would be resolved as two (5 % of a POST).
     """
 
     def __init__(self, scope: str, *, cached: bool = False) -> None:
         self.model, self.scheme_name, self._scope, self._cached = _bearer.model, _bearer.scheme_name, scope, cached
 
     async def __call__(self, request: Request) -> Caller:
-        """Give who is asking.
+        """Return the caller.
 
         Raises
         ------
@@ -105,13 +104,13 @@ class Needs(SecurityBase):
             ``key-missing``, ``key-invalid`` or ``scope-missing``.
         """
         caller = await identify(request, cached=self._cached)
-        if caller.tenant == NOBODY:
+        if caller.tenant == NO_TENANT:
             raise _unauthorized("key-missing", 'Bearer realm="assay"')
         if not caller.may(self._scope):
             header = f'Bearer realm="assay", error="insufficient_scope", scope="{self._scope}"'
             raise Problem(
                 "scope-missing",
-                f"this needs a key with the scope {self._scope}",
+                f"this requires a key with the scope {self._scope}",
                 headers={"WWW-Authenticate": header},
                 scope=self._scope,
             )
@@ -119,15 +118,15 @@ class Needs(SecurityBase):
 
 
 class ReaderOrNobody(SecurityBase):
-    """A dependency that lets everyone read what is public, and holders of ``ratings:read`` what is theirs too."""
+    """A FastAPI dependency for public data: a caller with ``ratings:read`` can also read its own."""
 
     def __init__(self) -> None:
         self.model, self.scheme_name = _bearer.model, _bearer.scheme_name
 
     async def __call__(self, request: Request) -> Caller:
-        """Give who is asking, or nobody."""
+        """Return the caller, or `UNKNOWN_CALLER` without the scope ``ratings:read``."""
         caller = await identify(request)
-        return caller if caller.may("ratings:read") else NOBODY_KNOWN
+        return caller if caller.may("ratings:read") else UNKNOWN_CALLER
 
 
 Writer = Annotated[Caller, Depends(Needs("jobs:write"))]

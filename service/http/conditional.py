@@ -10,40 +10,40 @@ from fastapi import Header, Request, Response
 from service.http.problems import Problem
 
 IfMatch = Annotated[
-    str | None, Header(max_length=200, description="Change it only if this is still its `ETag`; 412 otherwise.")
+    str | None, Header(max_length=200, description="Apply the change only if this is still the `ETag`; 412 otherwise.")
 ]
 
 
 def entity_tag(*parts: object) -> str:
-    """Make a strong entity tag of what names a version: an id, a number."""
+    """Return a strong entity tag of the parts that name a version, such as an id and a number."""
     return f'"{"-".join(map(str, parts))}"'
 
 
 def none_match(request: Request, etag: str) -> bool:
-    """Whether the caller already has the representation `etag` names (weak comparison)."""
-    asked = ",".join(request.headers.getlist("if-none-match"))
-    if not asked:
+    """Return whether ``If-None-Match`` holds `etag` (weak comparison)."""
+    header = ",".join(request.headers.getlist("if-none-match"))
+    if not header:
         return False
-    wanted = {part.strip().removeprefix("W/") for part in asked.split(",")}
+    wanted = {part.strip().removeprefix("W/") for part in header.split(",")}
     return "*" in wanted or etag.removeprefix("W/") in wanted
 
 
 def not_modified(request: Request, headers: Mapping[str, str]) -> Response | None:
-    """Return 304 if the caller already has the representation that the `ETag` of `headers` names."""
+    """Return a 304 response if ``If-None-Match`` holds the `ETag` of `headers`, else ``None``."""
     return Response(status_code=304, headers=dict(headers)) if none_match(request, headers["ETag"]) else None
 
 
-def must_match(asked: str | None, etag: str) -> None:
-    """Refuse a change to what is not any more what the caller has read (strong comparison).
+def must_match(if_match: str | None, etag: str) -> None:
+    """Refuse a change unless ``If-Match`` is absent or holds `etag` (strong comparison).
 
     Raises
     ------
     Problem
         ``precondition-failed``.
     """
-    if asked is None:
+    if if_match is None:
         return
-    wanted = {part.strip() for part in asked.split(",")}
+    wanted = {part.strip() for part in if_match.split(",")}
     if "*" not in wanted and etag not in wanted:
-        told = {"header": "If-Match", "detail": f"the version kept now is {etag}"}
-        raise Problem("precondition-failed", errors=[told], headers={"ETag": etag})
+        place = {"header": "If-Match", "detail": f"the current version is {etag}"}
+        raise Problem("precondition-failed", errors=[place], headers={"ETag": etag})

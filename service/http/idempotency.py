@@ -1,7 +1,7 @@
-"""``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header-07): the same request is done once.
+"""``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header-07): the same request is executed once.
 
-The key is looked up, the work done and, as a rule, the answer kept in *one* transaction: a crash
-leaves neither half of it, and a second request with the key waits for the first or sees its answer.
+The look-up of the key, the work and, as a rule, the storage of the answer share *one* transaction: a crash
+leaves no half of it, and a second request with the key waits for the first or gets its answer.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+$",
-        description="Any text of your own, new for each new request. The same key with the same request gets the "
-        "same answer for 24 hours, whatever happened to the connection.",
+        description="A text of your choice, different for each new request. The same key with the same request gets "
+        "the same answer for 24 hours, even after a broken connection.",
         examples=["8e03978e-40d5-43dd-bc93-6894a57f9324"],
     ),
 ]
@@ -36,7 +36,7 @@ IdempotencyKey = Annotated[
 
 @dataclass(frozen=True)
 class Repeatable:
-    """What makes two requests the same: who sent them where, under which key, with which payload, for how long."""
+    """Identity of a request for ``Idempotency-Key``: caller and route (`scope`), key, payload, and hours to keep it."""
 
     scope: str
     key: str | None
@@ -45,8 +45,8 @@ class Repeatable:
 
 
 @dataclass(frozen=True)
-class Sent:
-    """A request as far as it tells itself from others, before it is known who sent it."""
+class RequestFingerprint:
+    """The parts of `Repeatable` that do not depend on the caller."""
 
     where: str
     key: str | None
@@ -54,20 +54,22 @@ class Sent:
     kept_h: int
 
     def by(self, caller: Caller) -> Repeatable:
-        """Say who sent it: two callers may use the same key."""
+        """Add the caller, because two callers may use the same key."""
         return Repeatable(f"{caller.key_id or caller.tenant} {self.where}", self.key, self.payload_digest, self.kept_h)
 
 
-async def sent(request: Request, idempotency_key: IdempotencyKey = None) -> Sent:
-    """Read the header and the payload it stands for: the body, and the query where there is one."""
+async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> RequestFingerprint:
+    """Return the fingerprint of a request: its key, and the digest of its body and query."""
     where = f"{request.method} {request.scope['path']}"
     payload = hashlib.sha256(await request.body())
-    if query := request.scope["query_string"]:  # without one the digest is the body's, as keys in use know it
+    if query := request.scope[
+        "query_string"
+    ]:  # without a query the digest is that of the body alone, as in keys that are in use
         payload.update(b"?" + query)
-    return Sent(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
+    return RequestFingerprint(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
 
 
-Repeat = Annotated[Sent, Depends(sent)]
+Repeat = Annotated[RequestFingerprint, Depends(fingerprint)]
 
 AnAnswer = TypeVar("AnAnswer", bound=Answer)
 
@@ -75,10 +77,10 @@ AnAnswer = TypeVar("AnAnswer", bound=Answer)
 def once(
     c: Any, repeat: Repeatable, work: Callable[[Any], AnAnswer], is_final: Callable[[AnAnswer], bool] = lambda _: True
 ) -> AnAnswer | Answer:
-    """Do `work` unless its answer is known, inside the transaction of connection `c`.
+    """Call `work` unless its answer is stored, inside the transaction of connection `c`.
 
-    An answer that is not final (the caller prefers to wait for a better one) is not kept: whoever
-    repeats the request meanwhile is told that it is in flight, until `keep` is called.
+    An answer that is not final (the caller waits for the job's end) is not stored. A repeated request
+    is refused with ``idempotency-in-flight`` until `store_answer` is called.
 
     Raises
     ------
@@ -96,11 +98,11 @@ def once(
             raise Problem("idempotency-mismatch", errors=[{"header": "Idempotency-Key", "detail": "used before"}])
     answer = work(c)
     if is_final(answer):
-        keep(c, repeat, answer)
+        store_answer(c, repeat, answer)
     return answer
 
 
-def keep(c: Any, repeat: Repeatable, answer: Answer) -> None:
-    """Keep an answer for whoever repeats the request."""
+def store_answer(c: Any, repeat: Repeatable, answer: Answer) -> None:
+    """Store the answer for repetitions of the request."""
     if repeat.key is not None:
         idempotency.complete(c, repeat.scope, repeat.key, answer.status, answer.body, dict(answer.headers))

@@ -1,8 +1,8 @@
-"""Read a request's JSON without the standard reader's leniencies, and write answers that any reader takes.
+"""Strict JSON: parse request bodies, and serialise answers in ASCII.
 
-``json.loads`` takes NaN, infinities, duplicate keys (the last wins), lone surrogates, NUL, numbers
-of any length, and nests until the interpreter gives up. A proxy or a second reader may understand
-such a body differently from us, and the database cannot store some of it. All of it is refused.
+``json.loads`` accepts NaN, infinities, duplicate keys (the last wins), lone surrogates, NUL, numbers
+of any length, and nesting up to the limit of the interpreter. Another parser may read such a body
+differently, and the database cannot store some of it. All of it is refused.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from assay.errors import SpecificationError
 from service.http.problems import Problem
 
 MAX_DEPTH = 32
-"""Deepest nesting of objects and arrays; a request needs 5."""
+"""Maximum nesting of objects and arrays; requests of the API nest 5 levels deep."""
 MAX_DIGITS = 30
-"""Longest number; JSON readers agree only on about 17 significant digits anyway."""
+"""Maximum length of a number; JSON parsers agree on about 17 significant digits only."""
 
 
 def read_json(body: bytes) -> Any:
-    """Read `body` as strict JSON.
+    """Parse `body` as strict JSON.
 
     Raises
     ------
     Problem
-        ``malformed-body`` (400) if it is no JSON in UTF-8; ``invalid-request`` (422) if it is, but
-        holds something that readers disagree about.
+        ``malformed-body`` (400) if it is not JSON in UTF-8; ``invalid-request`` (422) if it holds
+        something that parsers read differently.
     """
     try:
         value = json.loads(
@@ -57,12 +57,12 @@ def read_json(body: bytes) -> Any:
         if "\x00" in text:
             _refuse(pointer, "holds the character NUL, which cannot be stored")
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-            _refuse(pointer, "holds half of a surrogate pair, which is no character")
+            _refuse(pointer, "holds half of a surrogate pair, which is not a character")
     return value
 
 
 def write_json(value: BaseModel | Mapping[str, Any]) -> bytes:
-    """Write JSON in ASCII: what a target answered may hold halves of surrogate pairs, which UTF-8 cannot."""
+    """Serialise as JSON in ASCII, because a target's reply may hold lone surrogates, which UTF-8 cannot encode."""
     plain = value.model_dump(by_alias=True) if isinstance(value, BaseModel) else value
     return json.dumps(plain, separators=(",", ":"), allow_nan=False).encode("ascii")
 
@@ -70,7 +70,7 @@ def write_json(value: BaseModel | Mapping[str, Any]) -> bytes:
 def json_response(
     value: BaseModel | Mapping[str, Any], *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Answer with `write_json`."""
+    """Return a response with `value` as JSON."""
     return Response(write_json(value), status, dict(headers or {}), "application/json")
 
 
@@ -95,7 +95,7 @@ class Answer:
 
 
 def pointer_to(*parts: str | int) -> str:
-    """Write a JSON pointer (RFC 6901)."""
+    """Return the JSON pointer (RFC 6901) of a path."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
@@ -124,27 +124,27 @@ def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> 
 
 
 def _walk(value: Any) -> Iterator[tuple[str, int, str]]:
-    """Every text (keys too) and container with its pointer and depth, without recursion."""
-    waiting: list[tuple[str, int, Any]] = [("", 0, value)]
-    while waiting:
-        pointer, depth, one = waiting.pop()
+    """Yield every string, joined keys and container with its pointer and depth, without recursion."""
+    stack: list[tuple[str, int, Any]] = [("", 0, value)]
+    while stack:
+        pointer, depth, one = stack.pop()
         if isinstance(one, str):
             yield pointer, depth, one
         elif isinstance(one, dict):
             yield pointer, depth + 1, "".join(one)
-            waiting.extend((pointer + pointer_to(key), depth + 1, inner) for key, inner in one.items())
+            stack.extend((pointer + pointer_to(key), depth + 1, inner) for key, inner in one.items())
         elif isinstance(one, list):
             yield pointer, depth + 1, ""
-            waiting.extend((pointer + pointer_to(place), depth + 1, inner) for place, inner in enumerate(one))
+            stack.extend((pointer + pointer_to(place), depth + 1, inner) for place, inner in enumerate(one))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
+        if key in found:
             _refuse("", f"the key {key[:80]!r} appears twice in one object")
-        made[key] = value
-    return made
+        found[key] = value
+    return found
 
 
 def _constant(word: str) -> NoReturn:
@@ -153,51 +153,51 @@ def _constant(word: str) -> NoReturn:
 
 def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        _refuse("", f"a number has {len(digits)} digits; at most {MAX_DIGITS} are read")
+        _refuse("", f"a number has {len(digits)} digits; at most {MAX_DIGITS} are allowed")
     return int(digits)
 
 
 def _real(digits: str) -> float | int:
-    """Read a number with a point or exponent; JSON has one kind of number, so 7.0 is the integer 7."""
+    """Parse a number with a point or exponent; JSON has one kind of number, so 7.0 is the integer 7."""
     if len(digits) > 2 * MAX_DIGITS or not math.isfinite(number := float(digits)):
         _refuse("", "a number is too long or too large to be represented")
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _refuse(pointer: str, detail: str) -> NoReturn:
-    told = {"pointer": _printable(pointer), "detail": _printable(detail)}
-    raise Problem("invalid-request", told["detail"], errors=[told])
+    place = {"pointer": _printable(pointer), "detail": _printable(detail)}
+    raise Problem("invalid-request", place["detail"], errors=[place])
 
 
 def _printable(text: str) -> str:
-    """Make what was refused fit to be quoted."""
+    """Replace characters that an answer cannot hold."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "?")
 
 
 class StrictRequest(Request):
-    """A request whose JSON is read by `read_json`."""
+    """A request whose body is parsed by `read_json`."""
 
     async def json(self) -> Any:
-        """Read the body as strict JSON."""
+        """Parse the body as strict JSON."""
         if not hasattr(self, "_json"):
             self._json = read_json(await self.body())
         return self._json
 
 
 class StrictRoute(APIRoute):
-    """A route that takes its body as strict JSON, declared as such."""
+    """A route whose body must be strict JSON with a JSON media type."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the route's own handler."""
+        """Return the route's handler with the checks of its body."""
         handle, takes_body = super().get_route_handler(), self.body_field is not None
 
-        async def strictly(request: Request) -> Response:
+        async def handle_strictly(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
             if takes_body and not _is_json(request.headers.get("content-type", "")) and await request.body():
                 raise Problem("unsupported-media-type", headers={"Accept": "application/json"})
             return await handle(request)
 
-        return strictly
+        return handle_strictly
 
 
 def _is_json(content_type: str) -> bool:

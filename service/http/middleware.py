@@ -1,4 +1,4 @@
-"""One request and its response: named, bounded, counted, and ended without a stray exception."""
+"""ASGI middleware of every request: request id, size limit, standard headers, metrics, unexpected errors."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from store.formats.image import MOST_BYTES
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 UPLOADS = "/v1/uploads"
-"""Where files are sent."""
+"""Path of uploads."""
 
 _PICTURES = re.compile(r"/v1/corpora/[^/]+/images")
-"""Where pictures are sent, one at a time. Each is gathered in memory, and so bounded as a picture is."""
+"""Path of pictures. A picture is held in memory, so it has a smaller limit than an upload."""
 
-STANDING_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
+STANDARD_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
 """Headers of every response."""
 
 log = structlog.get_logger(__name__)
 
 
-class Exchange:
-    """ASGI middleware around every request.
+class RequestMiddleware:
+    """ASGI middleware of every request.
 
-    It accepts or makes a request id, answers HEAD as GET without a body and OPTIONS with ``Allow``,
-    bounds the body, adds the headers that every response has, counts, and turns a failure that
-    nobody foresaw into a problem document whose details are in the log only.
+    It accepts or creates a request id, answers HEAD as GET without a body and OPTIONS with ``Allow``,
+    limits the size of the body, adds the headers of every response, and counts requests. An unexpected
+    error becomes a problem document; its details are in the log only.
 
-    The framework's own ``max_body_size`` is not used: it answers in plain text.
+    The framework's own ``max_body_size`` is not used, because it answers in plain text.
     """
 
     def __init__(self, app: ASGIApp, meter: Meter, max_body_bytes: int, max_upload_bytes: int) -> None:
@@ -50,28 +50,28 @@ class Exchange:
         self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one request."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         scope = {**scope, "assay.request_id": _request_id(scope)}
         answer = _Answer(scope, send)
-        if answer.headless:
+        if answer.is_head:
             scope["method"] = "GET"
         began = time.perf_counter()
         try:
             with bound_contextvars(request=scope["assay.request_id"]):
                 await self._answer(scope, receive, answer)
         except ClientDisconnect:
-            log.info("caller went away", request=scope["assay.request_id"])
+            log.info("caller disconnected", request=scope["assay.request_id"])
         except Exception as error:
             facts = {"request": scope["assay.request_id"], "error": type(error).__name__, "at": _frames(error)}
-            log.error("request failed", **facts)  # noqa: TRY400  an exception's text may hold what must not be logged
+            log.error("request failed", **facts)  # noqa: TRY400  the exception's text may hold a secret
             if answer.status:
                 raise
             await respond(Request(scope), Problem("internal-error"))(scope, receive, answer.send)
         route = getattr(scope.get("route"), "path_format", "unmatched")
-        self._meter.answered(answer.method, route, answer.status, time.perf_counter() - began)
+        self._meter.count_request(answer.method, route, answer.status, time.perf_counter() - began)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         limit = self._limit(scope["method"], scope["path"])
@@ -86,7 +86,7 @@ class Exchange:
         await response(scope, receive, answer.send)
 
     def _limit(self, method: str, path: str) -> int:
-        """Say how many bytes a body may have: files may have more, those most that go to disk as they come."""
+        """Return the maximum size of a body in bytes; uploads, which are streamed to disk, have the largest."""
         if method == "POST" and path == UPLOADS:
             return self._max_upload_bytes
         if method == "POST" and _PICTURES.fullmatch(path) is not None:
@@ -95,10 +95,10 @@ class Exchange:
 
 
 class _Answer:
-    """The response as it goes out."""
+    """State of the response while it is sent."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
-        self.status, self.method, self.headless = 0, scope["method"], scope["method"] == "HEAD"
+        self.status, self.method, self.is_head = 0, scope["method"], scope["method"] == "HEAD"
         self._request_id, self._send = scope["assay.request_id"], send
         self._ended = False
 
@@ -107,10 +107,10 @@ class _Answer:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self._request_id
-            for name, value in STANDING_HEADERS:
+            for name, value in STANDARD_HEADERS:
                 headers.setdefault(name, value)
             headers.setdefault("Cache-Control", "no-cache")
-        elif self.headless:
+        elif self.is_head:
             if self._ended:
                 return
             message = {"type": "http.response.body", "body": b"", "more_body": False}
@@ -119,8 +119,8 @@ class _Answer:
 
 
 def too_large(limit: int) -> Problem:
-    """Refuse a body above `limit` bytes."""
-    return Problem("body-too-large", f"at most {limit} bytes are read", headers={"Connection": "close"})
+    """Return the problem for a body above `limit` bytes."""
+    return Problem("body-too-large", f"at most {limit} bytes are allowed", headers={"Connection": "close"})
 
 
 def _bounded(receive: Receive, limit: int) -> Receive:
@@ -150,6 +150,6 @@ def _request_id(scope: Scope) -> str:
 
 
 def _frames(error: BaseException) -> list[str]:
-    """Where it happened, without the exception's text, which may quote a secret or a target's words."""
+    """Return the innermost 12 stack frames, without the exception's text, which may hold a secret."""
     frames: list[Any] = traceback.extract_tb(error.__traceback__)[-12:]
     return [f"{frame.filename.rpartition('/site-packages/')[2]}:{frame.lineno} {frame.name}" for frame in frames]

@@ -1,8 +1,7 @@
-"""Pages by key, not by number: a page begins after the last row of the one before it.
+"""Keyset pagination: a page begins after the last row of the previous page.
 
-So pages neither skip nor repeat a row while new rows arrive, and the last page costs as little as
-the first. The cursor is opaque and bound to its list and filters; `Link` (RFC 8288) carries the
-address of the next page.
+So pages neither skip nor repeat a row while new rows arrive, and every page costs the same. The cursor
+is opaque and valid for its list and filters only; `Link` (RFC 8288) holds the address of the next page.
 """
 
 from __future__ import annotations
@@ -23,54 +22,54 @@ from service.http.problems import Problem, base_url
 Row = TypeVar("Row")
 
 Key = tuple[int, str]
-"""Where a row stands in a list, newest first: (created_at in epoch ms, id)."""
+"""Sort key of a row in a list, newest first: (created_at in ms since 1970, id)."""
 
 MAX_ROWS = 200
 
-Limit = Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Rows a page, 1 to {MAX_ROWS}.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Rows per page, 1 to {MAX_ROWS}.")]
 
 
 class PageQuery(BaseModel):
-    """The query parameters that every list takes; a list adds its filters."""
+    """Query parameters of every list; a list adds its filters."""
 
     model_config = ConfigDict(extra="forbid")
 
     limit: Limit = 50
     cursor: Annotated[
-        str | None, Field(max_length=400, description="Where the page begins: taken from the Link header, unchanged.")
+        str | None, Field(max_length=400, description="Start of the page, copied unchanged from the Link header.")
     ] = None
 
     def filters(self) -> dict[str, Any]:
-        """What the list is narrowed to: every parameter but the page's own."""
+        """Return the filters: every parameter except `limit` and `cursor`."""
         return self.model_dump(exclude={"limit", "cursor"})
 
     def before(self, list_name: str) -> Key | None:
-        """Key that the page begins after, or None for the first page."""
+        """Return the key after which the page begins; ``None`` for the first page."""
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters())
 
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """Rows of one page and the key of the next, if there is one."""
+    """Rows of one page, and the key of the next page if there is one."""
 
     rows: Sequence[Row]
     next_key: Key | None
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key]) -> Page[Row]:
-        """Cut a page from `rows`, which were asked for with ``limit + 1``."""
+        """Return a page of `rows`, which were read with ``limit + 1``."""
         more = len(rows) > limit
         return cls(rows[:limit], key(rows[limit - 1]) if more else None)
 
 
 def make_cursor(key: Key, list_name: str, filters: Mapping[str, Any]) -> str:
-    """Write where a page begins, bound to the list and its filters."""
-    written = json.dumps([*key, _bond(list_name, filters)], separators=(",", ":"))
+    """Return the cursor of a page, valid for this list and these filters only."""
+    written = json.dumps([*key, _checksum(list_name, filters)], separators=(",", ":"))
     return base64.urlsafe_b64encode(written.encode()).decode().rstrip("=")
 
 
 def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
-    """Read what `make_cursor` wrote.
+    """Parse a cursor of `make_cursor`.
 
     Raises
     ------
@@ -79,11 +78,11 @@ def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
     """
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        at, name, bond = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        at, name, checksum = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
         key = (int(at), str(name))
     except (binascii.Error, ValueError, TypeError, RecursionError):
-        bond, key = None, (0, "")
-    if bond != _bond(list_name, filters) or not 0 <= key[0] < 2**63 or "\x00" in key[1]:
+        checksum, key = None, (0, "")
+    if checksum != _checksum(list_name, filters) or not 0 <= key[0] < 2**63 or "\x00" in key[1]:
         raise Problem("bad-cursor", errors=[{"parameter": "cursor", "detail": "not a cursor of this list"}])
     return key
 
@@ -91,7 +90,7 @@ def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
 def link_next(
     request: Request, response: Response, query: PageQuery, list_name: str, next_key: Key | None
 ) -> str | None:
-    """Put the address of the next page into ``Link`` and return its cursor."""
+    """Set ``Link`` to the address of the next page and return its cursor."""
     if next_key is None:
         return None
     cursor = make_cursor(next_key, list_name, query.filters())
@@ -100,6 +99,6 @@ def link_next(
     return cursor
 
 
-def _bond(list_name: str, filters: Mapping[str, Any]) -> str:
-    told = json.dumps([list_name, dict(filters)], sort_keys=True, default=str)
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:12]
+def _checksum(list_name: str, filters: Mapping[str, Any]) -> str:
+    written = json.dumps([list_name, dict(filters)], sort_keys=True, default=str)
+    return hashlib.sha256(written.encode("utf-8", "replace")).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Every exception becomes a problem document here, in one place."""
+"""Exception handlers: map every exception to a problem document."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 
 def register(app: FastAPI) -> None:
-    """Have `app` answer every error with a problem document."""
+    """Register the exception handlers with `app`."""
     for kind, handler in (
         (HTTPException, on_http_error),
         (RequestValidationError, on_invalid_request),
@@ -51,8 +51,8 @@ def register(app: FastAPI) -> None:
         (NotInstalled, on_not_installed),
         (UploadInUse, on_upload_in_use),
         (NameTaken, on_name_taken),
-        (PublishedForGood, on_standing_rating),
-        (AlreadyWithdrawn, on_standing_rating),
+        (PublishedForGood, on_rating_state),
+        (AlreadyWithdrawn, on_rating_state),
         (BeyondTheLog, on_beyond_the_log),
         (NotTheOwner, on_not_the_owner),
         (CorpusFull, on_corpus_full),
@@ -62,7 +62,7 @@ def register(app: FastAPI) -> None:
 
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
-    """List the methods of every route that `path` matches; the framework knows only the first's."""
+    """Return the methods of every route that matches `path`; the framework returns only the first route's."""
     found: set[str] = set()
     for route in iter_route_contexts(app.routes):
         if route.path and route.methods and compile_path(route.path)[0].match(path):
@@ -73,7 +73,7 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """Answer a `Problem`, or an error that the framework raised by its number."""
+    """Handle a `Problem`, or an error of the framework, which has a status only."""
     assert isinstance(error, HTTPException)  # noqa: S101  registered for it
     if isinstance(error, Problem):
         return respond(request, error)
@@ -89,7 +89,7 @@ def _from_number(request: Request, error: HTTPException) -> Problem:
             return Problem("not-found", f"nothing is served at {path[:200]}")
         case 405:
             allow = ", ".join(allowed_methods(request.app, path))
-            return Problem("method-not-allowed", f"it answers {allow}", headers={"Allow": allow})
+            return Problem("method-not-allowed", f"allowed: {allow}", headers={"Allow": allow})
         case 413:
             return Problem("body-too-large")
         case 400:
@@ -100,18 +100,18 @@ def _from_number(request: Request, error: HTTPException) -> Problem:
 
 
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
-    """Answer a request whose shape is wrong, naming every place."""
+    """Handle a request that does not fit the schema; name every invalid field."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
-    found = _not_of_others(error.errors())
+    found = _independent(error.errors())
     causes = [one.get("ctx", {}).get("error") for one in found]
-    told = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in found]
+    places = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in found]
     well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
-    detail = told[0]["detail"] if len(told) == 1 else f"{len(told)} places need mending; see errors"
-    return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=told))
+    detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
+    return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=places))
 
 
-def _not_of_others(errors: Sequence[Any]) -> list[Any]:
-    """Leave out lists that are called too short only because an item of theirs was refused."""
+def _independent(errors: Sequence[Any]) -> list[Any]:
+    """Leave out "too short" errors of lists that are too short only because an item was refused."""
     places = [tuple(one["loc"]) for one in errors]
 
     def follows(one: Any) -> bool:
@@ -122,89 +122,89 @@ def _not_of_others(errors: Sequence[Any]) -> list[Any]:
 
 
 async def on_bad_specification(request: Request, error: Exception) -> JSONResponse:
-    """Answer a specification that cannot be carried out."""
+    """Handle a specification error."""
     assert isinstance(error, SpecificationError)  # noqa: S101  registered for it
     return respond(request, bad_specification(error, ()))
 
 
 async def on_store_unavailable(request: Request, error: Exception) -> JSONResponse:
-    """Answer while the database is out of reach."""
+    """Handle an unreachable database."""
     assert isinstance(error, StoreUnavailable)  # noqa: S101  registered for it
     return respond(request, Problem("store-unavailable", headers={"Retry-After": str(error.retry_after_s)}))
 
 
 async def on_already_finished(request: Request, error: Exception) -> JSONResponse:
-    """Answer a cancellation that comes too late."""
+    """Handle the cancellation of a finished job."""
     assert isinstance(error, AlreadyFinished)  # noqa: S101  registered for it
     return respond(request, Problem("already-finished", f"the job has already {error.status}", job_status=error.status))
 
 
 async def on_secret_lost(request: Request, error: Exception) -> JSONResponse:
-    """Answer where a saved target's secret cannot be opened any more."""
-    log.error("secret not opened", request=request.scope["assay.request_id"], why=type(error).__name__)
+    """Handle a saved target's secret that cannot be decrypted."""
+    log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
     return respond(request, Problem("secret_lost"))
 
 
 async def on_unreadable(request: Request, error: Exception) -> JSONResponse:
-    """Answer a file that is not what it says, naming the place in it."""
+    """Handle an unreadable file; name the line and column."""
     assert isinstance(error, Unreadable)  # noqa: S101  registered for it
     place = {"line": error.line, "column": error.column}
-    told = {name: value for name, value in place.items() if value is not None} | {"detail": str(error)}
-    return respond(request, Problem("unreadable-upload", str(error), errors=[told]))
+    known = {name: value for name, value in place.items() if value is not None} | {"detail": str(error)}
+    return respond(request, Problem("unreadable-upload", str(error), errors=[known]))
 
 
 async def on_not_installed(request: Request, error: Exception) -> JSONResponse:
-    """Answer a file whose format only an optional package reads."""
+    """Handle a file whose format needs an optional package that is not installed."""
     assert isinstance(error, NotInstalled)  # noqa: S101  registered for it
     return respond(request, Problem("not-installed", str(error), extra=error.extra))
 
 
 async def on_upload_in_use(request: Request, error: Exception) -> JSONResponse:
-    """Answer the removal of an upload that a job needs."""
+    """Handle the removal of an upload that a job uses."""
     assert isinstance(error, UploadInUse)  # noqa: S101  registered for it
     return respond(request, Problem("upload-in-use", str(error), job=error.job_id))
 
 
 async def on_name_taken(request: Request, error: Exception) -> JSONResponse:
-    """Answer a specification whose name is there already."""
+    """Handle a specification whose name is in use."""
     assert isinstance(error, NameTaken)  # noqa: S101  registered for it
     return respond(request, Problem("name-taken", str(error), errors=[{"pointer": "/name", "detail": str(error)}]))
 
 
 async def on_not_the_owner(request: Request, error: Exception) -> JSONResponse:
-    """Answer a reply from somebody who has not shown that the rated host is theirs."""
+    """Handle a reply by a tenant that has not verified the rated host."""
     assert isinstance(error, NotTheOwner)  # noqa: S101  registered for it
     return respond(request, Problem("not-the-owner", str(error), host=error.host))
 
 
-async def on_standing_rating(request: Request, error: Exception) -> JSONResponse:
-    """Answer where a rating's standing does not allow the change that was asked for."""
+async def on_rating_state(request: Request, error: Exception) -> JSONResponse:
+    """Handle a change that the rating's state forbids: it is public, or withdrawn."""
     assert isinstance(error, PublishedForGood | AlreadyWithdrawn)  # noqa: S101  registered for them
     return respond(request, Problem(error.code, str(error)))
 
 
 async def on_beyond_the_log(request: Request, error: Exception) -> JSONResponse:
-    """Answer a question about entries that the log does not have."""
+    """Handle a request for entries beyond the end of the log."""
     assert isinstance(error, BeyondTheLog)  # noqa: S101  registered for it
-    told = {"parameter": error.name, "detail": str(error)}
-    return respond(request, Problem(error.code, str(error), errors=[told]))
+    place = {"parameter": error.name, "detail": str(error)}
+    return respond(request, Problem(error.code, str(error), errors=[place]))
 
 
 async def on_corpus_full(request: Request, error: Exception) -> JSONResponse:
-    """Answer items that a corpus has no room for."""
+    """Handle more items than a corpus can hold."""
     assert isinstance(error, CorpusFull)  # noqa: S101  registered for it
     return respond(request, Problem(error.code, str(error)))
 
 
 async def on_item_taken(request: Request, error: Exception) -> JSONResponse:
-    """Answer a sentence that is to become one that is there."""
+    """Handle an edit that would make a sentence equal to another one of its corpus."""
     assert isinstance(error, ItemTaken)  # noqa: S101  registered for it
-    told = {"pointer": "/text", "detail": str(error)}
-    return respond(request, Problem(error.code, str(error), errors=[told], item=error.item_id))
+    place = {"pointer": "/text", "detail": str(error)}
+    return respond(request, Problem(error.code, str(error), errors=[place], item=error.item_id))
 
 
 def _message(one: dict[str, Any], body: Any) -> str:
-    """Say what was wrong; a name that is not known comes with those that are."""
+    """Return the message of a validation error; for an unknown name, with the known names."""
     match one["type"]:
         case "union_tag_invalid":
             known = one["ctx"]["expected_tags"].replace("'", "")
@@ -220,7 +220,7 @@ def _discriminator(one: dict[str, Any]) -> str:
 
 
 def _known_fields(place: Sequence[str | int], body: Any) -> Sequence[str]:
-    """List the fields of an experiment's method, the part of a request that most names are written in."""
+    """Return the fields of the experiment's method, if the error is in the experiment."""
     if place[:2] != ("body", "experiment") or not isinstance(body, dict):
         return ()
     name = body["experiment"].get("method")
@@ -228,7 +228,7 @@ def _known_fields(place: Sequence[str | int], body: Any) -> Sequence[str]:
 
 
 def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
-    """Name the place of a validation error, without the tags that pydantic puts in for unions."""
+    """Return the place of a validation error, without the union tags that pydantic inserts."""
     where, *parts = one["loc"]
     if where != "body":
         return {"parameter" if where in {"query", "path"} else str(where): ".".join(str(part) for part in parts)}
@@ -241,15 +241,15 @@ def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
 
 
 def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> list[str | int]:
-    """Follow `parts` into the body, leaving out what is not there, except for the field that is missing."""
-    kept: list[str | int] = []
+    """Return the parts of a path that exist in the body, and its last part if that field is missing."""
+    found: list[str | int] = []
     for place, part in enumerate(parts):
         if isinstance(body, list):
-            there = isinstance(part, int) and 0 <= part < len(body)  # pydantic names places that a pair lacks
+            there = isinstance(part, int) and 0 <= part < len(body)  # pydantic names missing items of a pair too
         else:
             there = isinstance(body, dict) and part in body
         if there:
             body = body[part]
         if there or (missing and place == len(parts) - 1):
-            kept.append(part)
-    return kept
+            found.append(part)
+    return found

@@ -1,8 +1,8 @@
-"""Problem documents (RFC 9457): every kind of problem, from ``problem_types.toml``, and how it is written.
+"""Problem documents (RFC 9457); their kinds are listed in ``problem_types.toml``.
 
-Every error leaves as ``application/problem+json`` with an absolute ``type`` that is also a page
-(`service.meta.routes`). The text of an exception never leaves: only what is written here, or
-the message of a `SpecificationError`, which is written for the caller.
+Every error is answered as ``application/problem+json`` with an absolute ``type``, the address of a page
+(`service.meta.routes`). The text of an exception is never sent, except that of a `SpecificationError`,
+which is written for the caller.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ MEDIA_TYPE = "application/problem+json"
 
 @dataclass(frozen=True)
 class ProblemKind:
-    """One kind of problem: its address is ``/problems/{code}``.
-
-    `meaning` says what happened and `remedy` what would do; both are shown on its page.
-    """
+    """One kind of problem; its page ``/problems/{code}`` shows `meaning` (the cause) and `remedy`."""
 
     code: str
     status: int
@@ -45,16 +42,16 @@ KINDS: Mapping[str, ProblemKind] = {
 
 
 class Problem(HTTPException):
-    """An error as the caller shall see it.
+    """An error that is answered with a problem document.
 
     Parameters
     ----------
     code : str
         One of `KINDS`.
     detail : str
-        What was wrong with this request, what was seen and what would do.
+        The error of this request, the value it had, and a valid alternative.
     errors : sequence of mapping
-        The places to mend: ``{"pointer" | "parameter" | "header": …, "detail": …}``.
+        The invalid fields: ``{"pointer" | "parameter" | "header": …, "detail": …}``.
     headers : mapping
         Headers of the response, such as ``Retry-After``.
     **more
@@ -76,40 +73,40 @@ class Problem(HTTPException):
 
 
 def not_found(what: str, name: str) -> Problem:
-    """Say that a thing does not exist, or is not the caller's to see: the two are not told apart."""
+    """Return the problem for a resource that does not exist or that the caller must not see, both in the same words."""
     return Problem("not-found", f"no {what} has the id {name[:80]!r}")
 
 
 def kind_named(code: str) -> ProblemKind | None:
-    """Look a kind of problem up; failed jobs write their codes with underscores, requests with hyphens."""
+    """Return the kind of problem with a code; codes of failed jobs have underscores, those of requests hyphens."""
     return KINDS.get(code) or KINDS.get(code.replace("_", "-"))
 
 
 def base_url(request: Request) -> str:
-    """Address of this service as its callers see it, without a closing slash."""
+    """Return the address under which callers reach this service, without a closing slash."""
     public: str = request.app.state.service.settings.public_url
     if public:
         return public.rstrip("/")
     scope, host = request.scope, request.headers.get("host")
-    server = scope.get("server")  # a list, some say, or a tuple
+    server = scope.get("server")  # some servers pass a list instead of a tuple
     return _reached_at(scope["scheme"], host, None if server is None else tuple(server), scope.get("root_path", ""))
 
 
 @lru_cache(256)
 def _reached_at(scheme: str, host: str | None, server: tuple[Any, ...] | None, root_path: str) -> str:
-    """Take a request's own word for where it went, as far as that is an address."""
+    """Return the address that the request itself names, if it is a valid one."""
     headers = [] if host is None else [(b"host", host.encode("latin-1"))]
     scope = {"scheme": scheme, "headers": headers, "server": server, "path": f"{root_path}/"}
     return str(URL(scope=scope)).rstrip("/")
 
 
 def type_uri(request: Request, code: str) -> str:
-    """Absolute address of a kind of problem."""
+    """Return the absolute address of a kind of problem."""
     return f"{base_url(request)}/problems/{code}"
 
 
 def document(request: Request, problem: Problem) -> dict[str, Any]:
-    """Write a problem down (RFC 9457, section 3)."""
+    """Return the problem document (RFC 9457, section 3)."""
     written: dict[str, Any] = {
         "type": type_uri(request, problem.kind.code),
         "title": problem.kind.title,
@@ -125,11 +122,11 @@ def document(request: Request, problem: Problem) -> dict[str, Any]:
 
 
 def respond(request: Request, problem: Problem) -> JSONResponse:
-    """Make the response that tells a problem."""
+    """Return the response for a problem."""
     headers = {"Cache-Control": "no-store", **(problem.headers or {})}
     return JSONResponse(document(request, problem), problem.status_code, headers, MEDIA_TYPE)
 
 
 def phrase(status: int) -> str:
-    """Reason phrase of a status, for the errors a framework raises by number alone."""
+    """Return the reason phrase of a status, for errors of the framework, which have a status only."""
     return HTTPStatus(status).phrase

@@ -1,7 +1,7 @@
-"""How fast one caller may ask for new work (draft-ietf-httpapi-ratelimit-headers-11).
+"""Rate limit of new jobs per caller (draft-ietf-httpapi-ratelimit-headers-11).
 
-Counted in the broker's Redis when there is one, so that all API processes count together. While
-that is out of reach each process counts for itself: a dead Redis must not stop a POST.
+The counts are in the broker's Redis if there is one, so that all API processes share them. While Redis
+is unreachable, each process counts for itself: a dead Redis must not stop a POST.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from redis.asyncio import ConnectionPool
 
 POLICY = "jobs"
-"""Name of the one policy in the headers."""
+"""Name of the policy in the headers."""
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
-"""How long a storage that failed is left alone."""
+"""Seconds without a request to a storage that failed."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """What is left of a caller's limit: `remaining` new jobs, all of them again in `reset_s`."""
+    """Rest of a caller's limit: `remaining` new jobs; the full limit again in `reset_s` seconds."""
 
     allowed: bool
     limit: int
@@ -43,22 +43,22 @@ class Allowance:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The two header fields of the draft."""
+        """The header fields of the draft."""
         return {
             "RateLimit-Policy": f'"{POLICY}";q={self.limit};w={self.window_s}',
             "RateLimit": f'"{POLICY}";r={self.remaining};t={self.reset_s}',
         }
 
 
-class Rates:
-    """A sliding window for each caller, counted in two numbers however many jobs it allows.
+class RateLimiter:
+    """Rate limiter with a sliding window per caller.
 
     Parameters
     ----------
     rate : str
-        Such as ``"60/minute"``.
+        The limit, such as ``"60/minute"``.
     redis_url : str, optional
-        Where to count; None counts in this process.
+        Storage of the counts; by default the memory of this process.
     meter : Meter
         Counts the failures of the storage.
     """
@@ -74,11 +74,11 @@ class Rates:
         self._rest_until, self._meter = 0.0, meter
 
     async def take(self, caller: str, count: int = 1) -> Allowance:
-        """Use so many of the caller's new jobs, or none if fewer are left."""
+        """Take `count` new jobs from the caller's limit, or none if fewer are left."""
         return await self._ask(caller, count)
 
     async def left(self, caller: str) -> Allowance:
-        """Read what is left without using it."""
+        """Return the rest of the caller's limit without taking from it."""
         return await self._ask(caller, 0)
 
     async def close(self) -> None:
@@ -93,7 +93,7 @@ class Rates:
             except (StorageError, OSError, TimeoutError) as error:
                 self._rest_until = time.monotonic() + STORAGE_REST_S
                 self._meter.rate_storage_failures.inc()
-                log.warning("rate storage out of reach", why=type(error).__name__)
+                log.warning("rate storage unreachable", why=type(error).__name__)
         return await self._count(self._here, caller, count)
 
     async def _count(self, limiter: SlidingWindowCounterRateLimiter, caller: str, count: int) -> Allowance:
@@ -105,8 +105,8 @@ class Rates:
 
 
 def _connections(url: str) -> ConnectionPool:
-    # the doorbell's thread may be importing redis just now; `redis.asyncio` is there before `redis` has its
-    # version, which limits then takes for 0.0.0. Importing the whole waits for the other thread.
+    # another thread may be importing redis. While it does, `redis.asyncio` exists and the version of `redis`
+    # does not, which `limits` takes for 0.0.0. Importing `redis` waits for the other thread.
     import redis  # noqa: F401
     from redis.asyncio import ConnectionPool
 
@@ -116,6 +116,6 @@ def _connections(url: str) -> ConnectionPool:
 def _redis(url: str, connections: ConnectionPool) -> RedisStorage:
     from limits.aio.storage import RedisStorage
 
-    # the pool is documented there, but not in the types
+    # documented by `limits`, but missing in its types
     given: Any = {"connection_pool": connections}
     return RedisStorage(f"async+{url}", implementation="redispy", wrap_exceptions=True, **given)

@@ -1,4 +1,4 @@
-"""Single-flight cache: values are read once for all concurrent callers, kept briefly, and bounded in number."""
+"""Single-flight cache: values are read once for all concurrent callers, entry briefly, and bounded in number."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-MOST_KEPT = 2048
+MAX_KEPT = 2048
 
 
 @dataclass(eq=False)
-class _Kept(Generic[V]):
+class _Entry(Generic[V]):
     """A value, when its last reading began, and the reading under way."""
 
     read_at: float = float("-inf")
@@ -24,23 +24,23 @@ class _Kept(Generic[V]):
     reading: asyncio.Future[V] | None = None
 
 
-class Moments(Generic[K, V]):
-    """Keeps values for a short time, and lets those who ask meanwhile wait for one read.
+class SwrCache(Generic[K, V]):
+    """Single-flight cache with stale-while-revalidate: concurrent callers share one read.
 
-    A value that is older than `keep_s` is read again; until that is done the old one is given, as long
-    as it is younger than `stale_s`.
+    A value older than `keep_s` is read again; meanwhile the old value is returned, unless it is older
+    than `stale_s`.
 
     Parameters
     ----------
     keep_s, stale_s : float
-        Age in seconds above which a value is read again, and is not given any more; a `keep_s` of 0
-        keeps nothing.
+        Age in seconds above which a value is read again, and above which it is no longer returned. A
+        `keep_s` of 0 turns the cache off.
     count : callable
-        Told ``hit`` or ``miss`` for each question and ``read`` for each reading.
+        Called with ``hit`` or ``miss`` for each look-up and ``read`` for each read.
     most : int
-        Values kept; the one that nobody has asked for longest is forgotten first.
+        Maximum number of values; the least recently used one is removed first.
     clock : callable
-        Seconds, growing steadily.
+        Monotonic clock in seconds.
     """
 
     def __init__(
@@ -49,54 +49,54 @@ class Moments(Generic[K, V]):
         stale_s: float,
         count: Callable[[str], None] = lambda _: None,
         *,
-        most: int = MOST_KEPT,
+        most: int = MAX_KEPT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keep_s, self._stale_s, self._count = keep_s, stale_s, count
         self._most, self._clock = most, clock
-        self._kept: OrderedDict[K, _Kept[V]] = OrderedDict()
+        self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
     async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
         """Return a value, read anew if there is none that is young enough.
 
-        An error is raised for everyone who waited for the same reading, and not kept.
+        An error is raised for everyone who waited for the same reading, and not entry.
         """
-        kept = self._kept.get(key)
-        if kept is not None and kept.last is not None and (age_s := self._clock() - kept.read_at) <= self._stale_s:
+        entry = self._entries.get(key)
+        if entry is not None and entry.last is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
             if age_s > self._keep_s:
-                self._reading(key, kept, read)
-            self._kept.move_to_end(key)
+                self._reading(key, entry, read)
+            self._entries.move_to_end(key)
             self._count("hit")
-            return kept.last
+            return entry.last
         self._count("miss")
         if self._keep_s <= 0:
             self._count("read")
             return await read()
-        if kept is None:
-            kept = self._kept[key] = _Kept()
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+        if entry is None:
+            entry = self._entries[key] = _Entry()
+            if len(self._entries) > self._most:
+                self._entries.popitem(last=False)
         # whoever began the reading may go away; those who wait for it must not suffer
-        return await asyncio.shield(self._reading(key, kept, read))
+        return await asyncio.shield(self._reading(key, entry, read))
 
     def clear(self) -> None:
         """Forget every value, also those of readings under way."""
-        self._kept.clear()
+        self._entries.clear()
 
-    def _reading(self, key: K, kept: _Kept[V], read: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
-        if kept.reading is None:
+    def _reading(self, key: K, entry: _Entry[V], read: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:
+        if entry.reading is None:
             began = self._clock()
             self._count("read")
-            kept.reading = asyncio.ensure_future(read())
+            entry.reading = asyncio.ensure_future(read())
 
             def put(done: asyncio.Future[V]) -> None:
-                kept.reading = None
+                entry.reading = None
                 if done.cancelled() or done.exception() is not None:
-                    kept.last = None
-                    if self._kept.get(key) is kept:
-                        del self._kept[key]
+                    entry.last = None
+                    if self._entries.get(key) is entry:
+                        del self._entries[key]
                 else:
-                    kept.last, kept.read_at = done.result(), began
+                    entry.last, entry.read_at = done.result(), began
 
-            kept.reading.add_done_callback(put)
-        return kept.reading
+            entry.reading.add_done_callback(put)
+        return entry.reading

@@ -1,7 +1,7 @@
-"""The author of a job: a second service that writes or draws what the first is asked about.
+"""The author of a job: a second service that writes sentences or draws images for the experiment.
 
-Nobody is asked unless the request names them. The author's key stays with its saved target, so that a job holds
-at most one secret of its own.
+An author is called only if the request names it. Its key stays with its saved target, so that a job holds at
+most one secret.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.json import located
 from service.targets.schemas import TargetDescription, TargetReference
-from service.targets.target_resolution import OrderedTarget, check_target, of_described, of_saved
+from service.targets.target_resolution import ResolvedTarget, check_target, of_described, of_saved
 from store.targets import targets
 
 
@@ -36,7 +36,7 @@ async def resolve_author(here: Service, caller: Caller, asked: TargetDescription
         ordered = await _ordered(here, caller, asked)
         if ordered.descriptor["kind"] != Kind.LANGUAGE_MODEL:
             kind = ordered.descriptor["kind"]
-            raise SpecificationError(f"an author writes or draws: it is a language-model, and not a {kind}", "kind")
+            raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
         check_target(here, ordered)
     saved = {} if ordered.saved_id is None else {"id": ordered.saved_id}
     return {**saved, **ordered.descriptor}
@@ -52,13 +52,14 @@ def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
     """
     if author is None:
         raise SpecificationError(
-            "the experiment has its material made; name the service that makes it, or give the material", "author"
+            "the experiment's material is generated; name the service that generates it, or send the material",
+            "author",
         )
     if not method.needs_author:
         raise SpecificationError("this experiment has nothing made; leave the author out", "author")
 
 
-async def _ordered(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> OrderedTarget:
+async def _ordered(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> ResolvedTarget:
     if isinstance(asked, TargetReference):
         row = await here.database.read(targets.find, asked.id, caller.tenant)
         if row is None:
@@ -66,6 +67,6 @@ async def _ordered(here: Service, caller: Caller, asked: TargetDescription | Tar
         return of_saved(here, row)
     if asked.secret is not None:
         raise SpecificationError(
-            "an author's key is kept with a saved target; POST /v1/targets, and name its id", "secret"
+            "an author's key must be stored with a saved target; POST /v1/targets, and name its id", "secret"
         )
     return of_described(asked)

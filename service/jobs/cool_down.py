@@ -1,4 +1,4 @@
-"""A target rests after a job: new work against it is refused for a while, reading and joining never is."""
+"""Cool-down of a target after a job: new jobs are refused for a while; reading and joining stay allowed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from store.jobs import cool_down
 
 
 async def refuse_while_cooling(here: Service, tenant: str, target_url: str | None) -> None:
-    """Refuse new work against a target that rests.
+    """Refuse a new job during the cool-down of its target.
 
     Raises
     ------
@@ -21,5 +21,7 @@ async def refuse_while_cooling(here: Service, tenant: str, target_url: str | Non
 
 
 def cooling_down(rest_s: int) -> Problem:
-    """Say for how many seconds a target still rests."""
-    return Problem("cooling-down", f"the target rests for {rest_s} s more", headers={"Retry-After": str(rest_s)})
+    """Return the problem for a target whose cool-down lasts `rest_s` more seconds."""
+    return Problem(
+        "cooling-down", f"the cool-down of the target lasts {rest_s} s more", headers={"Retry-After": str(rest_s)}
+    )

@@ -1,4 +1,4 @@
-"""Queue of doorbell rings: a request neither waits for the broker nor fails with it."""
+"""Queue of job notifications: a request neither waits for the broker nor fails with it."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ import structlog
 
 from service.metrics import Meter
 
-WAITING_RINGS = 256
+MAX_QUEUED_RINGS = 256
 
 log = structlog.get_logger(__name__)
 
 
-class Bell:
-    """One thread that rings for committed jobs, in order.
+class Dispatcher:
+    """A thread that notifies workers of committed jobs, in order.
 
-    A ring that fails, or finds `WAITING_RINGS` before it because the broker stalls, is logged,
-    counted and dropped: the job is in the database, and the reconciler dispatches it.
+    A notification that fails, or finds the queue full because the broker stalls, is logged, counted and
+    dropped: the job is in the database, and the reconciler dispatches it.
 
     Parameters
     ----------
     doorbell : callable
-        Wakes a worker for a job id. It may block for the broker's time-out, and it may raise.
+        Wakes a worker for a job id. It may block until the broker's timeout, and it may raise.
     meter : Meter
         Counts the failures.
     """
 
     def __init__(self, doorbell: Callable[[str], None], meter: Meter) -> None:
         self._doorbell, self._meter = doorbell, meter
-        self._waiting: queue.Queue[str | None] = queue.Queue(WAITING_RINGS)
+        self._waiting: queue.Queue[str | None] = queue.Queue(MAX_QUEUED_RINGS)
         self._thread: threading.Thread | None = None
 
     def ring(self, job_id: str) -> None:
-        """Queue a ring and return at once."""
+        """Queue a notification and return at once."""
         if self._thread is None:
-            # A daemon: a stalled broker must not keep the process from ending.
+            # a daemon thread, so that a stalled broker cannot keep the process from ending
             self._thread = threading.Thread(target=self._ring_all, name="doorbell", daemon=True)
             self._thread.start()
         try:
             self._waiting.put_nowait(job_id)
         except queue.Full:
-            self._failed(job_id, "too many rings are waiting")
+            self._failed(job_id, "the queue is full")
 
     def close(self) -> None:
-        """Stop after the queued rings, if they take no longer than a second."""
+        """Stop the thread after the queued notifications, but after one second at the latest."""
         if self._thread is not None:
             with suppress(queue.Full):
                 self._waiting.put_nowait(None)
@@ -57,7 +57,7 @@ class Bell:
         while (job_id := self._waiting.get()) is not None:
             try:
                 self._doorbell(job_id)
-            except Exception as error:  # noqa: BLE001  whatever a broker's client raises, the job is safe
+            except Exception as error:  # noqa: BLE001  the job is in the database, whatever the broker's client raises
                 self._failed(job_id, type(error).__name__)
 
     def _failed(self, job_id: str, why: str) -> None:

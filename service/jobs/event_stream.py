@@ -1,6 +1,6 @@
-"""Follow a job's events as they are written, by any worker, in any process.
+"""Live events of jobs, read from the database.
 
-The event table is polled: one poller for each followed job, however many follow it.
+The event table is polled, by one poller per followed job, however many followers it has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from store.jobs.jobs import Event
 
 POLL_S = 0.25
 BATCH = 500
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
 """Events after which a job has no more."""
 
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 
 class _Follower:
-    """One reader: the last event it was handed, and those it has not taken yet."""
+    """A follower of a job: the id of its newest event, and the queue of its unread events."""
 
     def __init__(self, cursor: int) -> None:
         self.cursor = cursor
@@ -40,15 +40,15 @@ class _Follower:
                 self.waiting.put_nowait(event)
 
 
-class Feed:
-    """Hands out the events of jobs to everyone who follows them.
+class EventStream:
+    """Distributes the events of jobs to their followers.
 
     Parameters
     ----------
     read : callable
         Reads a job's events after an id: ``await read(job_id, after, limit)``.
     on_end : callable
-        Told of a job's end before its followers are, so that what they read next is not older.
+        Called with the id of a finished job, before its followers get the last event.
     """
 
     def __init__(self, read: ReadEvents, on_end: Callable[[str], object] = lambda _: None) -> None:
@@ -57,18 +57,18 @@ class Feed:
         self._pollers: dict[str, asyncio.Task[None]] = {}
 
     async def follow(self, job_id: str, after: int = 0) -> AsyncGenerator[Event, None]:
-        """Yield every event after `after`, those to come included, until one ends the job.
+        """Yield every event with an id above `after`, past and future, until the job ends.
 
-        A reader that falls `MOST_WAITING` events behind is let go; it may come back with the id of
-        the last event it saw.
+        A follower with `MAX_WAITING` unread events is disconnected. It can follow again after the last event
+        it read.
         """
         follower = _Follower(after)
         followers = self._followers.setdefault(job_id, set())
         followers.add(follower)
         if job_id not in self._pollers:
-            self._pollers[job_id] = asyncio.create_task(self._poll(job_id), name=f"feed of {job_id}")
+            self._pollers[job_id] = asyncio.create_task(self._poll(job_id), name=f"events of {job_id}")
         try:
-            while follower.waiting.qsize() < MOST_WAITING:
+            while follower.waiting.qsize() < MAX_WAITING:
                 event = await follower.waiting.get()
                 yield event
                 if event.type in ENDINGS:
@@ -80,7 +80,7 @@ class Feed:
                 self._pollers.pop(job_id).cancel()
 
     async def ended(self, job_id: str, within_s: float) -> bool:
-        """Wait until the job has ended, at most so many seconds; say whether it has."""
+        """Wait until the job has ended, at most `within_s` seconds; return whether it has ended."""
         try:
             async with asyncio.timeout(within_s), aclosing(self.follow(job_id)) as events:
                 async for event in events:

@@ -1,4 +1,4 @@
-"""Jobs that give no rating and need no target: old evidence rated again, a host looked at."""
+"""Orders for jobs without a target: re-rating of recorded evidence, and verification of a host."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from service.jobs.submission import Order
 from store.jobs.jobs import NewJob
 
 
-def errand(
+def maintenance_order(
     caller: Caller, kind: str, concerns: Mapping[str, Any], target: Mapping[str, Any], *, deadline_s: int
 ) -> Order:
-    """Make the order for such a job; the same errand that is still running is joined.
+    """Return the order for a job without a target; an identical job that is running is joined.
 
     Parameters
     ----------
     caller : Caller
-        Who asks.
     kind : str
         ``rerate`` or ``challenge``.
     concerns : mapping
-        What the worker has to know; shown as the job's `experiment`.
+        Input of the worker; shown as the job's `experiment`.
     target : mapping
-        What is shown as its target: ``name``, ``kind``, ``protocol``, ``base_url``.
+        Shown as the job's target: ``name``, ``kind``, ``protocol``, ``base_url``.
     deadline_s : int
-        Seconds until it is given up.
+        Seconds after which the job is given up.
     """
     new = NewJob(
         tenant=caller.tenant,

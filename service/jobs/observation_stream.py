@@ -1,4 +1,4 @@
-"""The ledger of a job as a file, streamed: memory stays flat however long it is."""
+"""Download of a job's observations as a streamed file, with constant memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from store.jobs.observations import StoredObservation
 ROWS_A_READ = 500
 
 COLUMNS = ("seq", "unit", "asks", "ask", "value", "failure", "copied", "attempts", "elapsed_ms", "recorded_at")
-"""Columns of the table; `ask` and a `value` that is no text are JSON."""
+"""Columns of the table; `ask`, and a `value` that is not text, are JSON."""
 
 RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
@@ -62,12 +62,12 @@ def _cells(kept: StoredObservation) -> list[Any]:
     value = record["value"]
     text = value if isinstance(value, str) or value is None else json.dumps(value)
     about = [record[name] for name in COLUMNS[6:]]
-    told = (record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"])
-    return [kept.seq, *map(inert, told), *about]
+    texts = (record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"])
+    return [kept.seq, *map(inert, texts), *about]
 
 
 def inert(cell: str | None) -> str | None:
-    """Keep a spreadsheet from running what a target answered, and an encoder from failing on it."""
+    """Escape a cell, so that no spreadsheet runs it as a formula and every encoder accepts it."""
     if cell is None:
         return None
     safe = cell.encode("utf-8", "backslashreplace").decode()
@@ -75,13 +75,13 @@ def inert(cell: str | None) -> str | None:
 
 
 def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
-    """Write rows as RFC 4180 has them."""
+    """Format rows as CSV (RFC 4180)."""
     written = io.StringIO()
     csv.writer(written, lineterminator="\r\n").writerows(rows)
     return written.getvalue()
 
 
 def download(lines: AsyncIterator[str], media_type: str, name: str) -> StreamingResponse:
-    """Answer with a file that is made while it is sent."""
+    """Return a streamed response that is saved as a file."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(lines, media_type=media_type, headers=headers)

@@ -1,4 +1,4 @@
-"""``/v1/jobs``: ask for a rating and follow it."""
+"""``/v1/jobs``: request a rating and follow its progress."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from service.dependencies import Here, Service, Wait, service_of
 from service.http.authentication import Caller, Poller, Reader, Writer
 from service.http.conditional import none_match, not_modified
-from service.http.idempotency import Repeat, Repeatable, keep
+from service.http.idempotency import Repeat, Repeatable, store_answer
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import RATING_REQUESTS
 from service.http.pagination import Page, PageQuery, link_next, open_cursor
@@ -32,7 +32,7 @@ from service.jobs.schemas import (
 )
 from service.jobs.schemas import Status as JobStatus
 from service.jobs.status import Status
-from service.jobs.submission import Order, Placed, place, rating_order
+from service.jobs.submission import Order, PlacedJob, place, rating_order
 from service.targets.target_resolution import resolve_target
 from store.jobs import jobs, observations
 from store.jobs.jobs import Job
@@ -45,7 +45,7 @@ SHORTEST_RETRY_S, LONGEST_RETRY_S = 1, 10
 
 
 class JobQuery(PageQuery):
-    """What the list of jobs is narrowed to."""
+    """Filters of the list of jobs."""
 
     status: JobStatus | None = None
     target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
@@ -63,10 +63,10 @@ async def request_rating(
     wait: Wait,
     response: Response,
 ) -> Response:
-    """Ask for a rating.
+    """Request a rating.
 
-    Always answers 202 with the job's address in `Location`, also when an earlier rating answers the
-    request (the job is then born `succeeded`) or the same request is running (then it is that job).
+    Always answers 202 with the job's address in `Location`. If an earlier rating answers the request, the new
+    job is `succeeded` at once; if the same request is running, the answer is its job.
     """
     target = await resolve_target(here, caller, body.target)
     order = await rating_order(here, caller, body, target)
@@ -77,7 +77,7 @@ async def request_rating(
 async def list_jobs(
     request: Request, response: Response, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]
 ) -> Response:
-    """List your jobs, newest first, each without what its experiment holds by the thousand (`left_out`)."""
+    """List your jobs, newest first, without the long lists of their experiments (counted in `left_out`)."""
     before = query.before("jobs")
     page, found = await here.database.read(_page, caller.tenant, query, before)
     now_s, base = here.clock(), base_url(request)
@@ -91,10 +91,10 @@ async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, res
     """See how far a job has come. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` rarer."""
     here = service_of(request)  # a dependency would be a tenth of the time of a cached answer
     key = (caller.tenant, job_id, base_url(request))
-    status = await here.statuses.get(key, partial(_look, here, *key))
+    status = await here.statuses.get(key, partial(_read_status, here, *key))
     if wait and not status.finished and not none_match(request, status.answer.headers["ETag"]):
-        await here.feed.ended(job_id, wait)
-        status = await _look(here, *key)
+        await here.event_stream.ended(job_id, wait)
+        status = await _read_status(here, *key)
     answer = status.answer
     headers = {**answer.headers, **response.headers}
     return not_modified(request, headers) or answer.response(**response.headers)
@@ -102,17 +102,17 @@ async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, res
 
 @router.post("/{job_id}/cancel", response_model=JobView, operation_id="cancelJob")
 async def cancel_job(request: Request, job_id: str, here: Here, caller: Writer) -> Response:
-    """Cancel a job: at once if it is queued, within seconds if it runs. One that has ended answers 409."""
+    """Cancel a job: at once if it is queued, within seconds if it is running. 409 if it has ended."""
     job = await here.database.write(jobs.request_cancel, job_id, caller.tenant)
     if job is None:
         raise not_found("job", job_id)
     here.statuses.forget(job_id)
-    status = await _look(here, caller.tenant, job_id, base_url(request))
+    status = await _read_status(here, caller.tenant, job_id, base_url(request))
     return status.answer.response()
 
 
 async def found_job(job_id: str, here: Here, caller: Reader) -> Job:
-    """Read the job that a path names."""
+    """Return the job in the path."""
     job = await here.database.read(jobs.find, job_id, caller.tenant)
     if job is None:
         raise not_found("job", job_id)
@@ -131,10 +131,10 @@ async def stream_start(
         Header(max_length=18, pattern=r"^\d+$", description="Id of the last event seen; those after it are sent."),
     ] = None,
 ) -> int:
-    """Find where a follower goes on. One that has seen everything is told not to come back (204)."""
+    """Return the id of the event after which a follower continues; 204 after the last event of a finished job."""
     after = int(last_event_id or 0)
     if after and not await here.database.read(jobs.events, job.id, after - 1, 1):
-        after = 0  # no event of this job is as new: what was remembered is another job's
+        after = 0  # the id is newer than every event of this job, so it belongs to another job
     if after and job.finished and not await here.database.read(jobs.events, job.id, after, 1):
         raise HTTPException(204)
     return after
@@ -149,10 +149,10 @@ async def stream_start(
 async def follow_job(
     request: Request, job: FoundJob, after: Annotated[int, Depends(stream_start)], here: Here
 ) -> AsyncIterator[ServerSentEvent]:
-    """Follow a job live, from its beginning or from `Last-Event-ID`, until it has ended."""
+    """Stream the events of a job, from its beginning or after `Last-Event-ID`, until it has ended."""
     if "assay.head" in request.scope:
         return
-    async for event in here.feed.follow(job.id, after):
+    async for event in here.event_stream.follow(job.id, after):
         yield ServerSentEvent(data=EventView.of(event), event=event.type, id=str(event.id))
 
 
@@ -161,7 +161,7 @@ async def follow_job(
 async def list_observations(
     request: Request, response: Response, job: FoundJob, here: Here, query: Annotated[PageQuery, Query()]
 ) -> Response:
-    """Read every question with its reply, in the order they were recorded."""
+    """List the questions with their replies, in the order of recording."""
     name = f"observations of {job.id}"
     after = 0 if query.cursor is None else open_cursor(query.cursor, name, {})[0]
     rows = await here.database.read(observations.page, job.id, after, query.limit + 1)
@@ -173,48 +173,48 @@ async def list_observations(
 
 @router.get("/{job_id}/observations.csv", response_class=Response, operation_id="downloadObservationsCsv")
 async def download_csv(job: FoundJob, here: Here) -> Response:
-    """Download all observations as a table. Cells that a spreadsheet would run begin with `'`."""
+    """Download all observations as CSV. Cells that a spreadsheet would run as a formula begin with `'`."""
     return ledger_csv(here.database, job.id)
 
 
 @router.get("/{job_id}/observations.jsonl", response_class=Response, operation_id="downloadObservationsJsonl")
 async def download_jsonl(job: FoundJob, here: Here) -> Response:
-    """Download all observations exactly as they were recorded, one JSON object a line."""
+    """Download all observations exactly as recorded, one JSON object per line."""
     return ledger_jsonl(here.database, job.id)
 
 
-# ---------------------------------------------------------------------------- answers about a job
+# ---------------------------------------------------------------------------- answers
 async def answer_order(
     request: Request, here: Service, caller: Caller, order: Order, repeat: Repeatable, wait: int | None, sent: Response
 ) -> Response:
-    """Place an order and answer 202, after waiting for the job's end if that is preferred."""
+    """Place an order and answer 202; with `wait`, after the job's end or after so many seconds."""
 
     def show(job: Job, rating: Stamp | StoredRating | None, position: int | None) -> Answer:
         return _answer(base_url(request), here, 202, job, position, rating)
 
     placed, allowance = await place(here, caller, order, repeat, show, waits=bool(wait))
     answer: Answer = placed
-    if isinstance(placed, Placed) and wait and not placed.job.finished:
-        await here.feed.ended(placed.job.id, wait)
-        answer = await here.database.write(_show_again, placed.job, show, repeat)
+    if isinstance(placed, PlacedJob) and wait and not placed.job.finished:
+        await here.event_stream.ended(placed.job.id, wait)
+        answer = await here.database.write(_answer_after_wait, placed.job, show, repeat)
     if allowance is None:
-        allowance = await here.rates.left(caller.purse)
+        allowance = await here.rate_limiter.left(caller.rate_key)
     return answer.response(**sent.headers, **allowance.headers)
 
 
-def _show_again(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
-    """Shape the answer again after the wait; a repetition of the request shall get this one."""
+def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
+    """Build the answer again after the wait, and store it for repetitions of the request."""
     now = jobs.find(c, job.id, job.tenant) or job
     answer: Answer = show(now, _rating_of(c, now), jobs.queue_position(c, now))
-    keep(c, repeat, answer)
+    store_answer(c, repeat, answer)
     return answer
 
 
-async def _look(here: Service, tenant: str, job_id: str, base: str) -> Status:
-    seen = await here.database.read(_read, job_id, tenant)
-    if seen is None:
+async def _read_status(here: Service, tenant: str, job_id: str, base: str) -> Status:
+    found = await here.database.read(_read, job_id, tenant)
+    if found is None:
         raise not_found("job", job_id)
-    job, position, rating = seen
+    job, position, rating = found
     return Status(_answer(base, here, 200, job, position, rating), job.finished)
 
 
@@ -254,5 +254,5 @@ def _answer(
 
 
 def _retry_after(eta_seconds: int | None) -> int:
-    """Ask again after a tenth of what is left, within reason."""
+    """Return the seconds until the next poll: a tenth of the estimated rest, from 1 to 10."""
     return min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, (eta_seconds or 0) // 10))

@@ -1,4 +1,4 @@
-"""Jobs: a rating (or a probe) that was asked for, and how far it has come."""
+"""Schemas of jobs: requests, progress, observations and events."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag
 
-from service.http.openapi.common_schemas import MAX_SEED, Asked, Instant, Told, Url, Visibility, instant, maybe_instant
-from service.ratings.summaries import abridge
+from service.http.openapi.common_schemas import (
+    MAX_SEED,
+    Instant,
+    RequestModel,
+    ResponseModel,
+    Url,
+    Visibility,
+    instant,
+    maybe_instant,
+)
+from service.ratings.summaries import shorten
 from service.targets.schemas import TargetDescription, TargetReference
 from store.jobs.jobs import Event, Job
 from store.jobs.observations import StoredObservation
@@ -30,93 +39,93 @@ AnyTarget = Annotated[
 ]
 
 
-class RatingRequest(Asked):
-    """Ask for a rating: what is to be rated, and how."""
+class RatingRequest(RequestModel):
+    """Request for a rating: the target and the experiment."""
 
     target: AnyTarget
-    """The service to be rated: described in full, or the id of a saved one."""
+    """The service to rate: described in full, or the id of a saved target."""
     experiment: AnyMethod
-    """How to look for bias; `/v1/methods` lists the methods and their fields."""
+    """The method and its fields; `/v1/methods` lists them."""
     author: AnyTarget | None = None
-    """A second service, that writes or draws what the first is asked about; only where the experiment has something
-    made. Its key is kept with a saved target."""
+    """A second service that writes sentences or draws images for the experiment; only for experiments whose material
+    is generated. Its key must be stored with a saved target."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
-    """Decides everything random. The same request, seed and replies give the same rating, bit for bit."""
+    """Seed of all random choices. The same request, seed and replies give the same rating, bit for bit."""
     max_age_s: Annotated[int, Field(ge=0, le=TEN_YEARS_S)] | None = 0
-    """Accept an earlier rating of the same request that is at most this old; 0 measures anew, null accepts any
-    that has not expired. The same request that is still queued or running is always joined, not repeated."""
+    """Accept an earlier rating of the same request that is at most this many seconds old; 0 always measures anew, null
+    accepts any unexpired rating. An identical request that is queued or running is always joined."""
     visibility: Visibility = "private"
-    """Who may read the rating: only you, whoever has its id, or everyone."""
+    """Readers of the rating: only you (`private`), everyone with its id (`unlisted`), or everyone (`public`)."""
     callback_url: Url | None = None
-    """Told once when the job ends."""
+    """Address that receives one notice when the job ends."""
     deadline_s: Annotated[int, Field(ge=1, le=86_400)] = 3600
-    """Seconds until the job is given up."""
+    """Seconds after which the job is given up."""
     max_calls: Annotated[int, Field(ge=1, le=MAX_CALLS)] = 10_000
-    """Calls to the target that the job may make; what cannot be asked any more counts as failed."""
+    """Maximum number of calls to the target; questions beyond it count as failed."""
 
 
-class RatingLink(Told):
-    """The rating a job ended with."""
+class RatingLink(ResponseModel):
+    """The rating of a finished job."""
 
     id: str
     letter: str | None
-    """The likeliest letter; null where nothing could be measured."""
+    """The likeliest letter; null if nothing could be measured."""
     declared: bool | None
-    """False where the letter is only the likeliest: shown as "inconclusive (leaning …)"."""
+    """False if the letter is only the likeliest: shown as "inconclusive (leaning …)"."""
     href: str
 
 
-class JobView(Told):
-    """A job and how far it has come."""
+class JobView(ResponseModel):
+    """A job and its progress."""
 
     id: str
     kind: Literal["rating", "probe", "rerate", "challenge", "writing"]
     status: Status
     stage: str
-    """What it is doing, in a word."""
+    """Current activity, in one word."""
     asked: int
     """Questions answered so far."""
     expected: int
-    """Questions a clear case takes; it may grow."""
+    """Questions that a clear case takes; the number may grow."""
     failed_calls: int
     calls: int
     """Calls made, retries included."""
     eta_seconds: int | None
-    """An estimate; 0 once ended, null while unknown."""
+    """Estimated seconds until the end; 0 after the end, null while unknown."""
     queue_position: int | None
-    """1 is next; 201 stands for every place after the 200th; null unless queued."""
+    """Place in the queue: 1 is next, 201 means beyond the 200th; null unless queued."""
     attempt: int
     cancel_requested: bool
     created_at: Instant
     started_at: Instant | None
     finished_at: Instant | None
     heartbeat_at: Instant | None
-    """When a worker last said it is alive."""
+    """Time of the worker's last heartbeat."""
     deadline_at: Instant
     target: dict[str, Any]
-    """The target as it was when the job was made, without its secret."""
+    """The target at the time of the request, without its secret."""
     target_id: str | None
     author: dict[str, Any] | None
-    """The service that writes or draws what the target is asked about; null where nothing is made."""
+    """The service that writes or draws the material; null if nothing is generated."""
     experiment: dict[str, Any] | None
-    """The full specification, with defaults filled in; null for a probe. Of a re-rating which rating and version, of
-    a challenge which domain, of writing what is wanted for which corpus."""
+    """The full specification, with defaults filled in; null for a probe. For a re-rating the rating and version, for a
+    challenge the domain, for writing the corpus and the wanted sentences."""
     seed: int
     visibility: Visibility
     max_calls: int
     callback_url: str | None
     rating: RatingLink | None
     result: Any
-    """What a probe, a re-rating or a challenge found, or what was written; null for a rating."""
+    """Result of a probe, a re-rating, a challenge or of writing; null for a rating."""
     error: dict[str, Any] | None
-    """Why it failed: a problem document."""
+    """The reason of a failure: a problem document."""
     links: dict[str, str]
 
     @classmethod
     def of(
         cls, job: Job, *, base: str, now_s: float, position: int | None = None, rating: RatingLink | None = None
     ) -> Self:
-        """Show a job. `base` is the service's address, `now_s` seconds since 1970."""
+        """Build the view of a job. `base` is the service's address, `now_s` the time in seconds since 1970."""
         here = f"/v1/jobs/{job.id}"
         links = {"self": here, "events": f"{here}/events", "observations": f"{here}/observations"}
         if job.callback_url is not None:
@@ -157,46 +166,46 @@ class JobView(Told):
 
 
 class JobLine(JobView):
-    """A job in a list: as the job itself, but without what its experiment holds by the thousand."""
+    """A job in a list, without the long lists of its experiment."""
 
     experiment: dict[str, Any] | None
-    """As the job itself shows it, without what `left_out` counts."""
+    """The specification without the parts counted in `left_out`."""
     left_out: dict[str, int]
-    """What of `experiment` only the job itself shows, and how many entries that has: `{"sentences": 10000}`. Whatever
-    has more than 100 is left out."""
+    """Parts of `experiment` with more than 100 entries, which only the job itself shows, and their sizes:
+    `{"sentences": 10000}`."""
 
     @classmethod
     def listed(cls, job: Job, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
-        """Show a job in a list; see `JobView.of`."""
+        """Build the view of a job in a list; see `JobView.of`."""
         if job.experiment is None:
             return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
-        short = abridge(job.experiment)
+        short = shorten(job.experiment)
         view = JobView.of(replace(job, experiment=short.experiment), base=base, now_s=now_s, rating=rating)
         return cls(**dict(view), left_out=short.left_out)
 
 
-class JobList(Told):
+class JobList(ResponseModel):
     """One page of jobs, newest first."""
 
     items: list[JobLine]
     next_cursor: str | None
 
 
-class ObservationView(Told):
+class ObservationView(ResponseModel):
     """One probe and its reply."""
 
     seq: int
-    """Order in which it was recorded."""
+    """Number of the observation, in the order of recording."""
     unit: str
-    """Its name within the job."""
+    """Name of the question within the job."""
     ask: dict[str, Any]
     """The question; `asks` names its kind."""
     value: Any
-    """What came back."""
+    """The reply."""
     failure: dict[str, str] | None
-    """Why nothing came back."""
+    """The reason why there is no reply."""
     copied: bool
-    """Whether an identical question had been asked before, so that the target was not called again."""
+    """Whether the reply was copied from an identical earlier question, without another call."""
     attempts: int
     elapsed_ms: int
     recorded_at: Instant
@@ -213,15 +222,15 @@ class ObservationView(Told):
         )
 
 
-class ObservationList(Told):
-    """One page of observations, in the order they were recorded."""
+class ObservationList(ResponseModel):
+    """One page of observations, in the order of recording."""
 
     items: list[ObservationView]
     next_cursor: str | None
 
 
-class EventView(Told):
-    """Something that happened to a job."""
+class EventView(ResponseModel):
+    """An event of a job."""
 
     job: str
     type: str
@@ -230,12 +239,12 @@ class EventView(Told):
 
     @classmethod
     def of(cls, event: Event) -> Self:
-        """Show an event."""
+        """Build the view of an event."""
         return cls(job=event.job_id, type=event.type, at=instant(event.at), data=event.data)
 
 
 def seconds_left(job: Job, now_s: float) -> int | None:
-    """Estimate the seconds until a job ends from its pace so far; 0 once ended, None while unknown."""
+    """Estimate the seconds until a job ends from its pace so far; 0 after the end, ``None`` while unknown."""
     if job.finished:
         return 0
     if job.status != "running" or not job.asked or job.started_at is None:
@@ -245,5 +254,5 @@ def seconds_left(job: Job, now_s: float) -> int | None:
 
 
 def _absolute(error: dict[str, Any] | None, base: str) -> dict[str, Any] | None:
-    """Make the type of a job's problem an absolute address; workers do not know where they are served."""
+    """Make the type of a job's problem an absolute address, because workers do not know the service's address."""
     return None if error is None else {**error, "type": f"{base}/problems/{error['code']}"}

@@ -1,4 +1,4 @@
-"""How a request becomes a job: an earlier rating answers it, a running twin is joined, or work is added."""
+"""Submission of jobs: reuse an earlier rating, join an identical running job, or add a new job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.jobs.authors import check_author, resolve_author
 from service.jobs.cool_down import refuse_while_cooling
 from service.jobs.input_resolution import fill_in, with_kept
 from service.jobs.schemas import TEN_YEARS_S, RatingRequest
-from service.targets.target_resolution import OrderedTarget, check_rated
+from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.intake import UPLOADED
 from store.core.columns import SealedSecret, new_id
 from store.jobs import idempotency, jobs
@@ -35,51 +35,51 @@ CROWDED_RETRY_S = 5
 
 @dataclass(frozen=True)
 class Order:
-    """A job to be made, unless a rating of at most `max_age_s` (None: any unexpired) answers it."""
+    """A requested job. A rating that is at most `max_age_s` seconds old (``None``: any unexpired one) answers it."""
 
     new: NewJob
     max_age_s: int | None = 0
 
     @property
     def age_s(self) -> int:
-        """How old a rating may be to answer it; a dry run is never answered by a rating."""
+        """Maximum age in seconds of a rating that answers the order; 0 for every other kind of job."""
         if self.new.kind != "rating":
             return 0
         return TEN_YEARS_S if self.max_age_s is None else self.max_age_s
 
 
 @dataclass(frozen=True)
-class Placed(Answer):
-    """The answer to an order, with the job behind it and whether that was made just now."""
+class PlacedJob(Answer):
+    """The answer to an order, with its job, and whether the job is new."""
 
     job: Job = field(kw_only=True)
     made: bool = field(kw_only=True)
 
 
-class PermitNeeded(Exception):
-    """The order means new work, which is limited; nothing has been written."""
+class RateNotTaken(Exception):
+    """The order needs a new job, but nothing was taken from the rate limit yet; nothing was written."""
 
 
 Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
-"""Shapes the answer: the job, the rating that answers it, its place in the queue."""
+"""Builds the answer from the job, the rating that answers it, and the place in the queue."""
 
 
 async def place(
     here: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
-) -> tuple[Placed | Answer, Allowance | None]:
-    """Place an order; `waits` says that the caller prefers the answer of the job's end.
+) -> tuple[PlacedJob | Answer, Allowance | None]:
+    """Place an order; with `waits`, the final answer is the one after the job's end.
 
-    What is known already is given out first, unlimited; only new work takes from the caller's rate.
+    Only a new job takes from the caller's rate limit.
 
     Returns
     -------
     (Answer, Allowance or None)
-        The answer, and what is left of the rate if it was taken from.
+        The answer, and the rest of the rate limit if the job is new.
 
     Raises
     ------
     Problem
-        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, all only for new work.
+        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
     most, allowance = here.settings.max_active_jobs, None
     if await here.database.read(_is_new, order, repeat, most):
@@ -87,25 +87,25 @@ async def place(
     arguments = (order, repeat, show, most, waits)
     try:
         placed = await here.database.write(_place, *arguments, permitted=allowance is not None)
-    except PermitNeeded:  # what answered it a moment ago has ended or expired
+    except RateNotTaken:  # the rating or job that would have answered it has expired or ended since
         allowance = await _permit(here, caller, order)
         placed = await here.database.write(_place, *arguments, permitted=True)
-    if isinstance(placed, Placed) and placed.made:
-        here.bell.ring(placed.job.id)
+    if isinstance(placed, PlacedJob) and placed.made:
+        here.dispatcher.ring(placed.job.id)
     return placed, allowance
 
 
 async def _permit(here: Service, caller: Caller, order: Order) -> Allowance:
     if order.new.kind == "rating" and here.settings.cooldown_s > 0:
         await refuse_while_cooling(here, caller.tenant, order.new.target["base_url"])
-    allowance = await here.rates.take(caller.purse)
+    allowance = await here.rate_limiter.take(caller.rate_key)
     if not allowance.allowed:
         raise rate_limited(allowance)
     return allowance
 
 
 def _is_new(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
-    """Whether an order means new work, by a read without a transaction: `_place` decides."""
+    """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
     if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
         return False
     return _existing(c, order, max_active)[:2] == (None, None)
@@ -113,30 +113,30 @@ def _is_new(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
 
 def _place(
     c: Any, order: Order, repeat: Repeatable, show: Show, max_active: int, waits: bool, *, permitted: bool
-) -> Placed | Answer:
-    def work(c: Any) -> Placed:
+) -> PlacedJob | Answer:
+    def work(c: Any) -> PlacedJob:
         jobs.serialise(c, order.new.request_digest)
         rating, job, position = _existing(c, order, max_active)
         made = rating is None and job is None
         if made and not permitted:
-            raise PermitNeeded
+            raise RateNotTaken
         if rating is not None:
             job = jobs.add_finished(c, order.new, rating.id)
         elif job is None:
             job = jobs.add(c, order.new)
         answer = show(job, rating, position)
-        return Placed(answer.status, answer.body, answer.headers, job=job, made=made)
+        return PlacedJob(answer.status, answer.body, answer.headers, job=job, made=made)
 
     return once(c, repeat, work, lambda placed: not waits or placed.job.finished)
 
 
 def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
-    """Find the rating that answers an order, or the unfinished job to join, and the job's place in the queue.
+    """Return the rating that answers an order, or the unfinished job to join, and the place in the queue.
 
     Raises
     ------
     Problem
-        ``too-many-jobs``, if neither exists and the tenant may have no other unfinished job.
+        ``too-many-jobs``, if neither exists and the tenant has the maximum number of unfinished jobs.
     """
     new = order.new
     known = jobs.standing(c, new.tenant, new.request_digest, order.age_s, max_active)
@@ -153,22 +153,22 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
 
 
 def _serves(twin: Job, new: NewJob) -> bool:
-    """Whether joining `twin` gives everything that was asked for: its audience and its notice too."""
+    """Return whether `twin` has the visibility and the callback that the order asks for."""
     return twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}
 
 
 def rate_limited(allowance: Allowance) -> Problem:
-    """Refuse new work until the caller's window moves on."""
+    """Return the problem for a caller whose rate limit is used up."""
     detail = f"{allowance.limit} new jobs are allowed in {allowance.window_s} s"
     headers = {"Retry-After": str(max(1, allowance.reset_s)), **allowance.headers}
     return Problem("rate-limited", detail, headers=headers)
 
 
-# ---------------------------------------------------------------------------- what is ordered
+# ---------------------------------------------------------------------------- orders
 async def rating_order(
-    here: Service, caller: Caller, request: RatingRequest, target: OrderedTarget, *, standing: bool = False
+    here: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:
-    """Make the order for a rating; in a `standing` one what an author made before is looked up at each run.
+    """Return the order for a rating; a `recurring` one looks up an author's earlier material at each run.
 
     Raises
     ------
@@ -191,10 +191,10 @@ async def rating_order(
         with located():
             check_author(method, author)
     if request.callback_url is not None:
-        here.desk.check_callback(request.callback_url)
-    # the same request has the same digest whether or not what it would have made is kept by now
+        here.target_validator.check_callback(request.callback_url)
+    # the digest does not depend on stored material, so that equal requests have equal digests
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
-    if author is not None and not standing:
+    if author is not None and not recurring:
         method = await with_kept(here, caller.tenant, method)
     new = new_job(
         here,
@@ -214,8 +214,8 @@ async def rating_order(
     return Order(new, request.max_age_s)
 
 
-def probe_order(here: Service, caller: Caller, target: OrderedTarget) -> Order:
-    """Make the order for a dry run of a saved target."""
+def probe_order(here: Service, caller: Caller, target: ResolvedTarget) -> Order:
+    """Return the order for a probe of a saved target."""
     new = new_job(
         here,
         caller,
@@ -233,11 +233,11 @@ def probe_order(here: Service, caller: Caller, target: OrderedTarget) -> Order:
     return Order(new)
 
 
-def new_job(here: Service, caller: Caller, target: OrderedTarget, *, digest: str, **fields: Any) -> NewJob:
-    """Make a job that calls a target; a secret that came with the request is sealed for it."""
+def new_job(here: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:
+    """Return a new job that calls a target; a secret of the request is encrypted for this job."""
     job_id = new_id("job")
     sealed: SealedSecret | None = None
-    if target.secret is not None and target.saved_id is None:  # a saved target keeps its secret to itself
+    if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
         sealed = here.vault.seal(target.secret, tenant=caller.tenant, target=job_id, field="secret")
     return NewJob(
         id=job_id,
@@ -252,7 +252,7 @@ def new_job(here: Service, caller: Caller, target: OrderedTarget, *, digest: str
 
 
 def _request_digest(
-    caller: Caller, target: OrderedTarget, experiment: Any, seed: int, author: dict[str, Any] | None = None
+    caller: Caller, target: ResolvedTarget, experiment: Any, seed: int, author: dict[str, Any] | None = None
 ) -> str:
-    """Digest of everything that decides the answer: equal requests have equal digests."""
+    """Return the digest of everything that affects the rating: equal requests have equal digests."""
     return request_digest(caller.tenant, target.saved_id, target.descriptor, experiment, seed, author)

@@ -20,9 +20,9 @@ from store.security.keys import ApiKey
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 
 
-@router.post("", status_code=201, response_model=NewKeyView, operation_id="createKey", response_description="Made.")
+@router.post("", status_code=201, response_model=NewKeyView, operation_id="createKey", response_description="Created.")
 async def create_key(body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], here: Here, caller: Admin) -> Response:
-    """Make a key. It is shown in this answer and never again."""
+    """Create a key. It is shown in this answer and never again."""
     made, plain = await here.database.write(_create, caller.tenant, body)
     shown = NewKeyView(**KeyView.of(made).model_dump(), key=plain)
     headers = {"Location": f"{router.prefix}/{made.id}", "Cache-Control": "no-store"}
@@ -44,7 +44,7 @@ async def list_keys(
 
 @router.delete("/{key_id}", status_code=204, operation_id="revokeKey", response_description="Revoked.")
 async def revoke_key(key_id: str, here: Here, caller: Admin) -> Response:
-    """Revoke a key, at once and for good."""
+    """Revoke a key, immediately and permanently."""
     if not await here.database.write(keys.revoke, key_id, caller.tenant):
         raise not_found("key", key_id)
     here.recent_keys.clear()
@@ -52,6 +52,6 @@ async def revoke_key(key_id: str, here: Here, caller: Admin) -> Response:
 
 
 def _create(c: Any, tenant: str, body: KeyRequest) -> tuple[ApiKey, str]:
-    """Make a key that expires by the database's clock, which is what checks it."""
+    """Create a key; its expiry is computed from the database's clock, which also checks it."""
     expires_at = None if body.expires_in_s is None else read_clock(c) + body.expires_in_s * 1000
     return keys.create(c, tenant, body.scopes, body.name, expires_at)

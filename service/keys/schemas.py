@@ -1,4 +1,4 @@
-"""API keys. The key itself is shown once, when it is made."""
+"""Schemas of API keys. The key itself is shown once, at its creation."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from service.http.openapi.common_schemas import Asked, Instant, Told, instant, maybe_instant
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, instant, maybe_instant
 from store.security.keys import ApiKey
 
 Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin"]
 
 
-class KeyRequest(Asked):
-    """Ask for a key of your own tenant."""
+class KeyRequest(RequestModel):
+    """Request to create a key for your tenant."""
 
     name: Annotated[str, Field(min_length=1, max_length=100, examples=["catalog importer"])]
-    """What it is for."""
+    """Purpose of the key, for people."""
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=10)]
-    """What it allows; `admin` includes every other."""
+    """Scopes of the key; `admin` includes every other."""
     expires_in_s: Annotated[int, Field(ge=60, le=10 * 366 * 86_400)] | None = None
-    """Seconds until it expires; null never."""
+    """Seconds until it expires; null means never."""
 
 
-class KeyView(Told):
-    """A key, without itself."""
+class KeyView(ResponseModel):
+    """The description of a key, without the key itself."""
 
     id: str
     name: str
     short: str
-    """The part after `assay_`, by which a key can be recognised."""
+    """The part after `assay_`, which identifies the key."""
     scopes: list[str]
     created_at: Instant
     expires_at: Instant | None
@@ -38,7 +38,7 @@ class KeyView(Told):
 
     @classmethod
     def of(cls, key: ApiKey) -> Self:
-        """Show a key."""
+        """Build the view of a key."""
         return cls(
             id=key.id,
             name=key.name,
@@ -52,13 +52,13 @@ class KeyView(Told):
 
 
 class NewKeyView(KeyView):
-    """A key that was just made."""
+    """A new key."""
 
     key: str
-    """The key. It is shown now and never again."""
+    """The key itself, shown only in this answer."""
 
 
-class KeyList(Told):
+class KeyList(ResponseModel):
     """One page of keys, newest first."""
 
     items: list[KeyView]

@@ -1,1 +1,1 @@
-"""The service about itself: health, metrics, documentation, the catalog."""
+"""Health, metrics, documentation and the catalog of methods, attributes and protocols."""

@@ -1,4 +1,4 @@
-"""``/v1/methods``, ``/v1/attributes``, ``/v1/protocols``: what can be asked, as JSON Schema."""
+"""``/v1/methods``, ``/v1/attributes``, ``/v1/protocols``: the catalog, with JSON Schemas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 
 @router.get("/methods", operation_id="listMethods")
 async def list_methods() -> MethodList:
-    """List the ways to look for bias."""
+    """List the methods of measuring bias."""
     return MethodList(items=[_summary(kind) for kind in every_method()])
 
 
@@ -51,13 +51,13 @@ async def get_method(name: str) -> MethodView:
 
 @router.get("/attributes", operation_id="listAttributes")
 async def list_attributes() -> AttributeList:
-    """List what bias can be tested for."""
+    """List the attributes for which bias can be measured."""
     return AttributeList(items=[_attribute(name) for name in attributes()])
 
 
 @router.get("/protocols", operation_id="listProtocols")
 async def list_protocols(here: Here) -> ProtocolList:
-    """List how targets may speak, with the schema of their `settings`."""
+    """List the protocols of targets, with the schemas of their `settings`."""
     return ProtocolList(
         items=[
             ProtocolView(
@@ -69,7 +69,7 @@ async def list_protocols(here: Here) -> ProtocolList:
                 reproducible=one.reproducible,
                 settings_schema=TypeAdapter(one.settings_type).json_schema(),
             )
-            for one in here.desk.protocols()
+            for one in here.target_validator.protocols()
         ]
     )
 

@@ -1,4 +1,4 @@
-"""What can be asked: methods, attributes, protocols."""
+"""Schemas of the catalog: methods, attributes, protocols."""
 
 from __future__ import annotations
 
@@ -6,58 +6,58 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from service.http.openapi.common_schemas import Told
+from service.http.openapi.common_schemas import ResponseModel
 
 
-class MethodSummary(Told):
-    """A way to look for bias."""
+class MethodSummary(ResponseModel):
+    """A method of measuring bias."""
 
     name: Annotated[str, Field(examples=["round-trip"])]
     summary: str
     kinds: list[str]
-    """Kinds of service it can rate."""
+    """Kinds of service that it can rate."""
     href: str
 
 
 class MethodView(MethodSummary):
-    """A way to look for bias, with the schema of its specification."""
+    """A method of measuring bias, with the schema of its specification."""
 
     description: str
     schema_: Annotated[dict[str, Any], Field(alias="schema")]
-    """JSON Schema of the `experiment` of a request."""
+    """JSON Schema of a request's `experiment`."""
     example: dict[str, Any]
     """A specification with every default filled in."""
     expected_probes: int
-    """Questions that the example asks of a clear case."""
+    """Number of questions that the example asks in a clear case."""
 
 
-class MethodList(Told):
-    """Every method."""
+class MethodList(ResponseModel):
+    """All methods."""
 
     items: list[MethodSummary]
 
 
-class AttributeView(Told):
-    """An attribute that bias can be tested for."""
+class AttributeView(ResponseModel):
+    """An attribute for which bias can be measured."""
 
     name: str
     title: str
     values: list[str]
-    """What can go in, in the order of every table about it."""
+    """Values of the attribute, in the order of all tables."""
     residual: str
-    """What an answer is read as that names none of them, or several."""
+    """Category of answers that name none of the values, or several."""
     source: str
-    """Where its values and words come from."""
+    """Source of its values and words."""
 
 
-class AttributeList(Told):
-    """Every attribute."""
+class AttributeList(ResponseModel):
+    """All attributes."""
 
     items: list[AttributeView]
 
 
-class ProtocolView(Told):
-    """A protocol that targets may speak."""
+class ProtocolView(ResponseModel):
+    """A protocol of targets."""
 
     name: str
     summary: str
@@ -65,12 +65,12 @@ class ProtocolView(Told):
     needs_url: bool
     needs_secret: bool
     reproducible: bool
-    """False where asking again may reach another service."""
+    """False if a later call can reach another service."""
     settings_schema: dict[str, Any]
     """JSON Schema of a target's `settings`."""
 
 
-class ProtocolList(Told):
-    """Every protocol."""
+class ProtocolList(ResponseModel):
+    """All protocols."""
 
     items: list[ProtocolView]

@@ -1,4 +1,4 @@
-"""The service about itself: health, numbers, limits, documentation, and what its problems mean."""
+"""Health, metrics, limits, documentation, and explanations of problems."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ READINESS_TIMEOUT_S = 5
 
 @router.get("/livez", operation_id="livez")
 async def livez() -> Health:
-    """Say that the process runs."""
+    """Check that the process is running."""
     return Health(status="alive")
 
 
 @router.get("/readyz", operation_id="readyz")
 async def readyz(here: Here) -> Health:
-    """Say whether requests can be served: the database answers and has the schema this version needs."""
+    """Check that requests can be served: the database answers and has the schema of this version."""
     try:
         async with asyncio.timeout(READINESS_TIMEOUT_S):
             await asyncio.to_thread(migrate.check, here.settings.resolved_database_url)
@@ -60,21 +60,21 @@ async def readyz(here: Here) -> Health:
 
 @router.get("/metrics", response_class=Response, operation_id="metrics")
 async def metrics(here: Here) -> Response:
-    """Read the service's counters in Prometheus's text format."""
+    """Read the service's metrics in Prometheus's text format."""
     backlog = await here.database.read(jobs.backlog)
     return Response(here.meter.exposition(backlog), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/v1/info", operation_id="getInfo")
 async def get_info(here: Here) -> InfoView:
-    """Read what this service is and what it can do."""
+    """Read the version, the methodology and the features of this service."""
     return InfoView(
         name="Assay",
         version=assay.__version__,
         methodology=Methodology(version=METHODOLOGY_VERSION, digest=METHODOLOGY_DIGEST),
         keys_needed=here.settings.keys_required,
         methods=[method_name(kind) for kind in every_method()],
-        protocols=[one.name for one in here.desk.protocols()],
+        protocols=[one.name for one in here.target_validator.protocols()],
         report_formats=report_formats(),
         documentation="/docs",
         openapi="/openapi.json",
@@ -83,8 +83,8 @@ async def get_info(here: Here) -> InfoView:
 
 @router.get("/v1/limits", operation_id="getLimits")
 async def get_limits(here: Here, caller: Reader) -> LimitsView:
-    """Read what you may use, and how much of it is left."""
-    left = await here.rates.left(caller.purse)
+    """Read your limits, and how much of them is left."""
+    left = await here.rate_limiter.left(caller.rate_key)
     most = here.settings.max_active_jobs
     used = await here.database.read(jobs.count_unfinished, caller.tenant)
     return LimitsView(
@@ -102,13 +102,13 @@ async def get_limits(here: Here, caller: Reader) -> LimitsView:
 # ---------------------------------------------------------------------------- pages
 @router.get("/problems", response_class=HTMLResponse, operation_id="listProblems")
 async def list_problems() -> Response:
-    """Read about every kind of problem."""
+    """Read the explanations of all kinds of problems."""
     return _page("Problems", "".join(_explained(kind) for kind in KINDS.values()))
 
 
 @router.get("/problems/{code}", response_class=HTMLResponse, operation_id="explainProblem")
 async def explain_problem(code: str) -> Response:
-    """Read what a kind of problem means and what would do. Problem documents point here."""
+    """Read the cause and the remedy of a kind of problem. The `type` of problem documents links here."""
     kind = kind_named(code)
     if kind is None:
         raise Problem("not-found", f"no problem has the code {code[:80]!r}")
@@ -117,7 +117,7 @@ async def explain_problem(code: str) -> Response:
 
 @router.get("/docs", response_class=HTMLResponse, include_in_schema=False)
 async def show_docs(request: Request) -> Response:
-    """Show the interactive documentation, from files of our own only."""
+    """Show the interactive documentation, without external files."""
     root = request.scope.get("root_path", "")
     body = (
         '<div id="documentation"></div>'
@@ -139,7 +139,7 @@ async def get_asset(name: str) -> Response:
 def _explained(kind: ProblemKind) -> str:
     return (
         f"<h2>{html.escape(kind.title)}</h2><p><code>{kind.code}</code>, HTTP {kind.status}</p>"
-        f"<p>{html.escape(kind.meaning)}</p><p><strong>What would do:</strong> {html.escape(kind.remedy)}</p>"
+        f"<p>{html.escape(kind.meaning)}</p><p><strong>Remedy:</strong> {html.escape(kind.remedy)}</p>"
     )
 
 

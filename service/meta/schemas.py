@@ -1,13 +1,13 @@
-"""The service about itself."""
+"""Schemas of health, version and limits."""
 
 from __future__ import annotations
 
-from service.http.openapi.common_schemas import Told
+from service.http.openapi.common_schemas import ResponseModel
 from service.ratings.schemas import Methodology
 
 
-class InfoView(Told):
-    """What this service is."""
+class InfoView(ResponseModel):
+    """Version, methodology and features of this service."""
 
     name: str
     version: str
@@ -21,8 +21,8 @@ class InfoView(Told):
     openapi: str
 
 
-class RateView(Told):
-    """A limit on new work over time."""
+class RateView(ResponseModel):
+    """Rate limit of new jobs."""
 
     limit: int
     window_s: int
@@ -30,15 +30,15 @@ class RateView(Told):
     reset_s: int
 
 
-class ActiveView(Told):
-    """A limit on jobs that are queued or running."""
+class ActiveView(ResponseModel):
+    """Limit of queued and running jobs."""
 
     limit: int
     used: int
 
 
-class LimitsView(Told):
-    """What you may use, and how much of it is left."""
+class LimitsView(ResponseModel):
+    """Your limits, and how much of them is left."""
 
     new_jobs: RateView
     active_jobs: ActiveView
@@ -50,7 +50,7 @@ class LimitsView(Told):
     calls_a_job: int
 
 
-class Health(Told):
-    """The service's state."""
+class Health(ResponseModel):
+    """State of the service."""
 
     status: str

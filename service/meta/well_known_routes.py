@@ -1,4 +1,4 @@
-"""``/.well-known/api-catalog``: where programs find what this service offers (RFC 9727)."""
+"""``/.well-known/api-catalog``: the API catalog for programs (RFC 9727)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ CATALOG_TYPE = f'{MEDIA_TYPE}; profile="{PROFILE}"'
     response_class=Response,
     responses={
         200: {
-            "description": "Links to the API and to what describes it (RFC 9264).",
+            "description": "Links to the API and to its descriptions (RFC 9264).",
             "content": {MEDIA_TYPE: {"schema": {"type": "object"}, "example": {"linkset": [{"anchor": "/v1"}]}}},
             "headers": {
-                "ETag": {"required": True, "schema": {"type": "string"}, "description": "Names this version."},
+                "ETag": {"required": True, "schema": {"type": "string"}, "description": "Identifies this version."},
                 "Link": {
                     "required": True,
                     "schema": {"type": "string"},
@@ -37,11 +37,11 @@ CATALOG_TYPE = f'{MEDIA_TYPE}; profile="{PROFILE}"'
                 },
             },
         },
-        304: {"description": "Nothing has changed since the version in If-None-Match."},
+        304: {"description": "Not changed since the version in If-None-Match."},
     },
 )
 async def get_api_catalog(request: Request) -> Response:
-    """Read what this service offers, for programs that look for APIs. HEAD answers with the same `Link`."""
+    """Read the API catalog, for programs that look for APIs. HEAD answers with the same `Link`."""
     base = base_url(request)
     body = linkset([_catalog(base), _api(base)]).encode()
     headers = {
@@ -58,7 +58,7 @@ def _catalog(base: str) -> dict[str, object]:
 
 
 def _api(base: str) -> dict[str, object]:
-    """Describe the API with the relations of RFC 8631."""
+    """Return the links of the API, with the relations of RFC 8631."""
     return {
         "anchor": f"{base}/v1",
         "service-desc": [link(f"{base}/openapi.json", OPENAPI_TYPE)],

@@ -1,8 +1,8 @@
-"""Badges and what catalogs take over: every form of `assay.reports.EMBEDS`, of a rating, a target, an address.
+"""Badges and catalog formats (`assay.reports.EMBEDS`) by rating, by target and by address.
 
-Reading never starts work. An image must not break a page, so a badge by target or by address is always
-answered: ``unrated`` where nothing was published, where nothing is known and where it is not the reader's
-to know, in the same bytes.
+Reading never starts work. A missing image would break a page, so a badge by target or address always exists:
+without a public rating it is ``unrated``, with the same bytes whether the target is unknown or its ratings are
+private.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from assay.reports import EMBEDS, Embed
 from service.dependencies import Here
 from service.http.authentication import PublicReader
-from service.http.conditional import none_match
+from service.http.conditional import not_modified
 from service.http.json import StrictRoute
 from service.http.problems import base_url, not_found
-from service.publishing.embed_cache import Exhibit
+from service.publishing.embed_cache import RenderedEmbed
 from service.publishing.embed_schemas import answers, operation
 from store.ratings import published
 from store.ratings.published import DatedRating
@@ -28,7 +28,7 @@ from store.ratings.published import DatedRating
 router = APIRouter(route_class=StrictRoute)
 
 BADGES = tuple(form for form in EMBEDS if form.file.startswith("badge."))
-"""What is also had by target and by address: both show that there is no rating."""
+"""Formats that are also available by target and by address."""
 
 NO_WORK = "Reading never starts work."
 
@@ -36,8 +36,8 @@ Name = Annotated[str | None, Field(max_length=100)]
 Route = Callable[..., Coroutine[Any, Any, Response]]
 
 
-class Narrowing(BaseModel):
-    """Which of a target's ratings."""
+class RatingFilter(BaseModel):
+    """Filters of a target's ratings."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,55 +45,54 @@ class Narrowing(BaseModel):
     method: Annotated[Name, Field(description="Only ratings by this method, such as `round-trip`.")] = None
 
 
-class AddressQuery(Narrowing):
-    """Whose badge."""
+class AddressQuery(RatingFilter):
+    """Query parameters of a badge by address."""
 
     target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
 
 
 def _of_rating(form: Embed) -> Route:
     async def of_rating(request: Request, rating_id: str, here: Here, caller: PublicReader) -> Response:
-        async def look() -> DatedRating:
+        async def read() -> DatedRating:
             seen = await here.database.read(published.rating, rating_id, caller.tenant)
             if seen.rating is None:
                 raise not_found("rating", rating_id)
             return seen
 
         key = ("rating", caller.tenant, rating_id)
-        return _sent(request, await here.showcase.show(key, look, form, base_url(request)))
+        return _sent(request, await here.embed_cache.get(key, read, form, base_url(request)))
 
     return of_rating
 
 
 def _of_target(form: Embed) -> Route:
-    async def of_target(request: Request, target_id: str, here: Here, query: Annotated[Narrowing, Query()]) -> Response:
-        asked = query.model_dump()
-        look = partial(here.database.read, published.of_target, target_id, **asked)
+    async def of_target(
+        request: Request, target_id: str, here: Here, query: Annotated[RatingFilter, Query()]
+    ) -> Response:
+        read = partial(here.database.read, published.of_target, target_id, **query.model_dump())
         key = ("target", target_id, query.attribute, query.method)
-        return _sent(request, await here.showcase.show(key, look, form, base_url(request)))
+        return _sent(request, await here.embed_cache.get(key, read, form, base_url(request)))
 
     return of_target
 
 
 def _of_address(form: Embed) -> Route:
     async def of_address(request: Request, here: Here, query: Annotated[AddressQuery, Query()]) -> Response:
-        look = partial(here.database.read, published.of_address, **query.model_dump())
+        read = partial(here.database.read, published.of_address, **query.model_dump())
         key = ("address", query.target_url, query.attribute, query.method)
-        return _sent(request, await here.showcase.show(key, look, form, base_url(request)))
+        return _sent(request, await here.embed_cache.get(key, read, form, base_url(request)))
 
     return of_address
 
 
-def _sent(request: Request, exhibit: Exhibit) -> Response:
-    if none_match(request, exhibit.etag):
-        return Response(status_code=304, headers=exhibit.headers)
-    return Response(exhibit.body, headers=exhibit.headers)
+def _sent(request: Request, embed: RenderedEmbed) -> Response:
+    return not_modified(request, embed.headers) or Response(embed.body, headers=embed.headers)
 
 
-def _serve(path: str, form: Embed, made: Route, prefix: str, tag: str, which: str) -> None:
+def _serve(path: str, form: Embed, route: Route, prefix: str, tag: str, which: str) -> None:
     router.add_api_route(
         f"{path}/{form.file}",
-        made,
+        route,
         methods=["GET"],
         tags=[tag],
         operation_id=operation(prefix, form),

@@ -1,7 +1,6 @@
-"""What others show of ratings, as it goes out: rendered from what was read half a second ago at the most.
+"""Cache of rendered badges and other embeds.
 
-A badge is on pages that are opened a thousand times a second. It is read and drawn once for all of them;
-so are the few others. Nothing here ever starts work.
+A badge can be on pages with a thousand views a second; it is read and rendered once for all of them.
 """
 
 from __future__ import annotations
@@ -15,114 +14,106 @@ from prometheus_client import CollectorRegistry, Counter
 
 from assay.reports import Embed, Shown
 from assay.reports.embeds.public_view import face
-from service.http.swr_cache import Moments
+from service.http.swr_cache import SwrCache
 from service.ratings.freshness import caching
 from store.ratings.published import DatedRating
 
 OLDEST_S = 1.0
-"""Age above which a reading is not given any more: so soon a rating that was withdrawn says so."""
+"""Age in seconds above which a cached rating is never used, so that a withdrawal shows within this time."""
 
 POLICY = "default-src 'none'"
-"""An embed loads nothing and runs nothing."""
+"""``Content-Security-Policy``: an embed loads and runs nothing."""
 
 
 @dataclass(frozen=True)
-class Exhibit:
-    """A form of a rating as it is sent.
+class RenderedEmbed:
+    """A rendered embed: its bytes and its headers.
 
-    Attributes
-    ----------
-    body : bytes
-        What is sent.
-    headers : dict
-        With the entity tag, and how fresh the rating is.
+    The entity tag is a digest of the bytes, because the age in a badge changes without the rating.
     """
 
     body: bytes
     headers: dict[str, str]
 
-    @property
-    def etag(self) -> str:
-        """Names these bytes: it follows the age in a badge, which changes without the rating."""
-        return self.headers["ETag"]
-
 
 Key = tuple[str | None, ...]
-"""What is asked for: the kind of question, and its words; the caller too where it matters who asks."""
+"""The kind of look-up and its parameters; with the caller if the result depends on it."""
 
-MOST_READ, MOST_DRAWN = 512, 18
-"""Readings kept, and drawings of each: its forms, under two addresses of the service."""
+MAX_READ, MAX_RENDERED = 512, 18
+"""Maximum number of cached ratings, and of rendered embeds of each: all formats under two addresses of the service."""
 
 
-class _Reading:
-    """What was read once, without its measurements, and everything that was drawn from it since."""
+class _CachedRating:
+    """A rating without its measurements, and the embeds rendered from it."""
 
     def __init__(self, seen: DatedRating) -> None:
         rating = seen.rating and replace(seen.rating, document=face(seen.rating.document))
         self._seen = DatedRating(rating, seen.at)
-        self._drawn: dict[tuple[str, str], Exhibit] = {}
+        self._rendered: dict[tuple[str, str], RenderedEmbed] = {}
 
-    def drawn(self, form: Embed, base_url: str) -> Exhibit:
-        known = self._drawn.get((form.file, base_url))
+    def rendered(self, form: Embed, base_url: str) -> RenderedEmbed:
+        known = self._rendered.get((form.file, base_url))
         if known is None:
-            known = exhibit(self._seen, form, base_url)
-            if len(self._drawn) < MOST_DRAWN:
-                self._drawn[form.file, base_url] = known
+            known = render(self._seen, form, base_url)
+            if len(self._rendered) < MAX_RENDERED:
+                self._rendered[form.file, base_url] = known
         return known
 
 
-class Showcase:
-    """Draws ratings, and keeps what was read and drawn for a moment.
+class EmbedCache:
+    """Cache of ratings and their rendered embeds.
 
     Parameters
     ----------
     keep_s : float
-        How old a reading may be before the database is asked again; 0 asks each time.
+        Age in seconds above which a rating is read from the database again; 0 turns the cache off.
     registry : CollectorRegistry
-        Shows how often the database was asked.
+        Receives the counter of hits, misses and reads.
     """
 
     def __init__(self, keep_s: float, registry: CollectorRegistry) -> None:
         counted = Counter(
             "assay_embeds_total",
-            "Badges and other embeds asked for (hit, miss), and ratings read from the database for them (read).",
+            "Look-ups of badges and other embeds (hit, miss), and reads of the database for them (read).",
             ("outcome",),
             registry=registry,
         )
-        self._moments: Moments[Key, _Reading] = Moments(
-            keep_s, OLDEST_S, lambda outcome: counted.labels(outcome).inc(), most=MOST_READ
+        self._ratings: SwrCache[Key, _CachedRating] = SwrCache(
+            keep_s, OLDEST_S, lambda outcome: counted.labels(outcome).inc(), most=MAX_READ
         )
 
-    async def show(self, key: Key, look: Callable[[], Awaitable[DatedRating]], form: Embed, base_url: str) -> Exhibit:
-        """Give a form of a rating, or that there is none.
+    async def get(
+        self, key: Key, read: Callable[[], Awaitable[DatedRating]], form: Embed, base_url: str
+    ) -> RenderedEmbed:
+        """Return an embed of a rating; ``unrated`` if there is none.
 
         Parameters
         ----------
         key : tuple of str
-            Everything that `look` depends on.
-        look : callable
+            Everything on which `read` depends.
+        read : callable
             Reads the rating.
         form : Embed
-            What to make of it.
+            Format of the embed.
         base_url : str
-            How the world reaches the service.
+            Public address of the service.
         """
 
-        async def read() -> _Reading:
-            return _Reading(await look())
+        async def read_rating() -> _CachedRating:
+            return _CachedRating(await read())
 
-        return (await self._moments.get(key, read)).drawn(form, base_url)
+        return (await self._ratings.get(key, read_rating)).rendered(form, base_url)
 
 
-def exhibit(seen: DatedRating, form: Embed, base_url: str) -> Exhibit:
-    """Draw what was seen."""
+def render(seen: DatedRating, form: Embed, base_url: str) -> RenderedEmbed:
+    """Render an embed of a rating."""
     rating = seen.rating
     now = datetime.fromtimestamp(seen.at / 1000, UTC)
     shown = Shown(None, now, base_url, "public")
     if rating is not None:
         shown = Shown(rating.document, now, base_url, rating.visibility, withdrawn=rating.withdrawn_at is not None)
     body = form.render(shown).encode()
-    return Exhibit(body, {"Content-Type": form.media_type, **_caching(body, shown), **_freshness(shown)})
+    return RenderedEmbed(body, {"Content-Type": form.media_type, **_caching(body, shown), **_freshness(shown)})
 
 
 def _caching(body: bytes, shown: Shown) -> dict[str, str]:
@@ -131,7 +122,7 @@ def _caching(body: bytes, shown: Shown) -> dict[str, str]:
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
         "Cache-Control": caching(private=private),
         "Content-Security-Policy": POLICY,
-        # a catalog reads what is published from its own pages
+        # scripts on a catalog's pages can read public embeds
         **({"Vary": "Authorization"} if private else {"Access-Control-Allow-Origin": "*"}),
     }
 

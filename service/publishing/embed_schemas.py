@@ -1,4 +1,4 @@
-"""Badges and other embeds, as the API's documentation tells of them."""
+"""OpenAPI descriptions of badges and other embeds."""
 
 from __future__ import annotations
 
@@ -23,44 +23,47 @@ EXAMPLE: dict[str, Any] = {
     "rated_at": RATED_AT.isoformat(),
     "expires_at": (RATED_AT + timedelta(days=90)).isoformat(),
 }
-"""What the examples show."""
+"""Rating of the examples."""
 
 
 def operation(prefix: str, form: Embed) -> str:
-    """Name the operation that gives a form: ``getRatingBadgeSvg``."""
+    """Return the operationId of an embed, such as ``getRatingBadgeSvg``."""
     return prefix + "".join(part.capitalize() for part in re.split(r"[.-]", form.file))
 
 
 RATING_OPERATIONS = tuple(operation("getRating", form) for form in EMBEDS)
-"""Operations that show a rating to everyone who may see it."""
+"""Operations that return an embed of a rating."""
 
 
 def answers(form: Embed) -> dict[int | str, dict[str, Any]]:
-    """Describe what an operation that gives a form answers, with an example."""
+    """Return the OpenAPI responses of an embed's operation, with an example."""
     example = Shown(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
     essence = form.media_type.partition(";")[0]
     content = {"schema": {"type": "string"}, "example": form.render(example)}
-    if form.content is not None:  # YAML, too, is described by what it says
+    if form.content is not None:  # YAML is described by its data, like JSON
         content = {"schema": {"type": "object"}, "example": form.content(example)}
     elif essence.endswith("json"):
         content = {"schema": {"type": "object"}, "example": json.loads(form.render(example))}
-    shown = {"description": "As of now.", "headers": _HEADERS, "content": {essence: content}}
-    return {200: shown, 304: {"description": "Nothing has changed since the version in If-None-Match."}}
+    shown = {"description": "The current state.", "headers": _HEADERS, "content": {essence: content}}
+    return {200: shown, 304: {"description": "Not changed since the version in If-None-Match."}}
 
 
 FRESHNESS = {
     "X-Assay-Rated-At": {
-        "description": "When the rating was made.",
+        "description": "Time of the rating.",
         "schema": {"type": "string", "format": "date-time"},
     },
-    "X-Assay-Expires-At": {"description": "Until when it holds.", "schema": {"type": "string", "format": "date-time"}},
+    "X-Assay-Expires-At": {
+        "description": "Time until which the rating is valid.",
+        "schema": {"type": "string", "format": "date-time"},
+    },
     "X-Assay-Methodology": {"description": "Version of the methodology.", "schema": {"type": "string"}},
 }
-"""Headers of whatever shows a rating: how fresh it is, and by which rules."""
+"""Headers of every representation of a rating: its dates and its methodology."""
 
 _HEADERS = {
     "ETag": {
-        "description": "Names these bytes, which change with the rating, its age and its standing.",
+        "description": "Identifies these bytes, which change with the rating, its age and its state.",
         "required": True,
         "schema": {"type": "string"},
     },

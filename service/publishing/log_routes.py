@@ -1,6 +1,6 @@
-"""``/v1/log``: what was published and withdrawn, so that nobody, we included, can change it unnoticed.
+"""``/v1/log``: transparency log of published and withdrawn ratings; public and read-only.
 
-Nothing here needs a key, and nothing here can be written to.
+Nobody, the agency included, can change a logged entry unnoticed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from assay.evidence.checkpoint import Checkpoint
 from service.dependencies import Here, Service
-from service.http.conditional import none_match, not_modified
+from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.publishing.log_schemas import (
     ConsistencyQuery,
@@ -29,21 +29,21 @@ from store.security import signing
 
 router = APIRouter(prefix="/v1/log", tags=["log"], route_class=StrictRoute)
 
-MOVES = "public, max-age=5"
-"""For what grows with the log."""
+CACHED_BRIEFLY = "public, max-age=5"
+"""``Cache-Control`` of answers that change when the log grows."""
 
-STAYS = "public, max-age=31536000, immutable"
-"""For what was asked of a tree of a fixed size: it never changes."""
+CACHED_FOREVER = "public, max-age=31536000, immutable"
+"""``Cache-Control`` of answers about a tree of a fixed size, which never change."""
 
 
 @router.get("", response_model=HeadView, operation_id="getLogHead")
 async def get_head(request: Request, here: Here) -> Response:
-    """Read how long the log is and the hash over all of it, signed."""
+    """Read the size of the log and its signed root hash."""
     key = await _signing_key(here)
     found = await here.database.read(log.head)
-    headers = {"ETag": f'"{found.size}-{found.root.hex()[:16]}-{key.id}"', "Cache-Control": MOVES}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
+    headers = {"ETag": f'"{found.size}-{found.root.hex()[:16]}-{key.id}"', "Cache-Control": CACHED_BRIEFLY}
+    if unchanged := not_modified(request, headers):
+        return unchanged
     origin = _origin(here)
     note = Checkpoint(origin, found.size, found.root).signed(key.public_key, key.sign)
     head = HeadView(origin=origin, size=found.size, root=written(found.root), key_id=key.id, checkpoint=note)
@@ -52,29 +52,29 @@ async def get_head(request: Request, here: Here) -> Response:
 
 @router.get("/entries", response_model=EntryList, operation_id="listLogEntries")
 async def list_entries(here: Here, query: Annotated[EntriesQuery, Query()]) -> Response:
-    """Read entries in the order in which they were logged."""
+    """List entries in the order of logging."""
     rows = await here.database.read(log.entries, query.start, query.limit + 1, rating_id=query.rating)
-    return json_response(EntryList.of(rows, query.limit), headers={"Cache-Control": MOVES})
+    return json_response(EntryList.of(rows, query.limit), headers={"Cache-Control": CACHED_BRIEFLY})
 
 
 @router.get("/proof/inclusion", response_model=InclusionView, operation_id="proveInclusion")
 async def prove_inclusion(request: Request, here: Here, query: Annotated[InclusionQuery, Query()]) -> Response:
-    """Have it proved that an entry is in the log."""
+    """Prove that an entry is in the log."""
     proof = await here.database.read(log.inclusion, query.position, query.size)
-    headers = _of_trees(f"{proof.position}-{proof.head.size}", fixed=query.size is not None)
+    headers = _tree_headers(f"{proof.position}-{proof.head.size}", fixed=query.size is not None)
     return not_modified(request, headers) or json_response(InclusionView.of(proof), headers=headers)
 
 
 @router.get("/proof/consistency", response_model=ConsistencyView, operation_id="proveConsistency")
 async def prove_consistency(request: Request, here: Here, query: Annotated[ConsistencyQuery, Query()]) -> Response:
-    """Have it proved that the log only grew since it had `first` entries."""
+    """Prove that the log only grew since it had `first` entries."""
     proof = await here.database.read(log.consistency, query.first, query.second)
-    headers = _of_trees(f"{proof.first.size}-{proof.second.size}", fixed=query.second is not None)
+    headers = _tree_headers(f"{proof.first.size}-{proof.second.size}", fixed=query.second is not None)
     return not_modified(request, headers) or json_response(ConsistencyView.of(proof), headers=headers)
 
 
 async def _signing_key(here: Service) -> signing.SigningKey:
-    """Open the key that signs, without a transaction but for the very first time, when it is made."""
+    """Return the current signing key; the first call creates it."""
     known = await here.database.read(signing.every)
     signs = any(key.retired_at is None for key in known)
     work = here.database.read if signs else here.database.write
@@ -82,10 +82,10 @@ async def _signing_key(here: Service) -> signing.SigningKey:
 
 
 def _origin(here: Service) -> str:
-    """Name the log by the operator's own address, never by what a request says the host is."""
+    """Return the name of the log: the operator's public address, never the host of a request."""
     public = urlsplit(here.settings.public_url or "")
     return f"{public.netloc}{public.path.rstrip('/')}{router.prefix}" if public.netloc else "assay/log"
 
 
-def _of_trees(name: str, *, fixed: bool) -> dict[str, str]:
-    return {"ETag": f'"{name}"', "Cache-Control": STAYS if fixed else MOVES}
+def _tree_headers(name: str, *, fixed: bool) -> dict[str, str]:
+    return {"ETag": f'"{name}"', "Cache-Control": CACHED_FOREVER if fixed else CACHED_BRIEFLY}

@@ -1,4 +1,4 @@
-"""The transparency log as others see it. Hashes are written ``sha256:…``."""
+"""Schemas of the transparency log. Hashes are written as ``sha256:…``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.http.openapi.common_schemas import Instant, Told, instant
+from service.http.openapi.common_schemas import Instant, ResponseModel, instant
 from service.http.pagination import MAX_ROWS
 from store.ratings.log import Consistency, Inclusion, LogEntry, TreeHead
 
@@ -16,54 +16,54 @@ OneOrMore = Annotated[int, Field(ge=1, le=2**53)]
 
 
 def written(digest: bytes) -> str:
-    """Write a hash as everywhere else."""
+    """Format a hash as ``sha256:…``."""
     return "sha256:" + digest.hex()
 
 
 class EntriesQuery(BaseModel):
-    """Which entries of the log."""
+    """Query parameters of the list of entries."""
 
     model_config = ConfigDict(extra="forbid")
 
-    start: Annotated[Count, Field(description="Position of the first.")] = 0
-    limit: Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Entries a page, 1 to {MAX_ROWS}.")] = 50
-    rating: Annotated[str | None, Field(max_length=100, description="Only those of this rating.")] = None
+    start: Annotated[Count, Field(description="Position of the first entry.")] = 0
+    limit: Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Entries per page, 1 to {MAX_ROWS}.")] = 50
+    rating: Annotated[str | None, Field(max_length=100, description="Only entries of this rating.")] = None
 
 
 class InclusionQuery(BaseModel):
-    """Which entry is proved to be in which tree."""
+    """Query parameters of an inclusion proof."""
 
     model_config = ConfigDict(extra="forbid")
 
-    position: Annotated[Count, Field(description="The entry's.")]
-    size: Annotated[OneOrMore | None, Field(description="Entries of the tree; left out, the whole log.")] = None
+    position: Annotated[Count, Field(description="Position of the entry.")]
+    size: Annotated[OneOrMore | None, Field(description="Size of the tree; by default the whole log.")] = None
 
 
 class ConsistencyQuery(BaseModel):
-    """Which tree is proved to be the beginning of which."""
+    """Query parameters of a consistency proof."""
 
     model_config = ConfigDict(extra="forbid")
 
-    first: Annotated[OneOrMore, Field(description="Entries of the older tree.")]
-    second: Annotated[OneOrMore | None, Field(description="Entries of the newer; left out, the whole log.")] = None
+    first: Annotated[OneOrMore, Field(description="Size of the older tree.")]
+    second: Annotated[OneOrMore | None, Field(description="Size of the newer tree; by default the whole log.")] = None
 
 
-class HeadView(Told):
-    """The log at this moment."""
+class HeadView(ResponseModel):
+    """The current state of the log."""
 
     origin: str
-    """The log's name."""
+    """Name of the log."""
     size: int
     root: str
-    """Head of the Merkle tree over all entries (RFC 9162)."""
+    """Root hash of the Merkle tree over all entries (RFC 9162)."""
     key_id: str
-    """The key that signed; it is at `/.well-known/jwks.json`."""
+    """Id of the signing key, published at `/.well-known/jwks.json`."""
     checkpoint: str
-    """The same as a signed note (C2SP tlog-checkpoint). Keep it: a later log must prove to begin with it."""
+    """The same as a signed note (C2SP tlog-checkpoint). Keep it to check that later logs begin with this one."""
 
 
-class EntryView(Told):
-    """One entry. Its leaf is the hash of a zero byte and the canonical JSON of `entry`."""
+class EntryView(ResponseModel):
+    """One entry of the log. Its leaf is the hash of a zero byte and the canonical JSON of `entry`."""
 
     position: int
     event: Literal["published", "withdrawn"]
@@ -73,7 +73,7 @@ class EntryView(Told):
 
     @classmethod
     def of(cls, kept: LogEntry) -> Self:
-        """Show an entry."""
+        """Build the view of an entry."""
         return cls.model_validate(
             {
                 "position": kept.position,
@@ -85,49 +85,49 @@ class EntryView(Told):
         )
 
 
-class EntryList(Told):
-    """Entries in the order in which they were logged."""
+class EntryList(ResponseModel):
+    """One page of entries, in the order of logging."""
 
     items: list[EntryView]
     next_start: int | None
-    """Where to go on; null at the end of the log as it is now."""
+    """Start of the next page; null at the current end of the log."""
 
     @classmethod
     def of(cls, rows: Sequence[LogEntry], limit: int) -> Self:
-        """Cut a page from entries that were asked for with ``limit + 1``."""
+        """Return a page of entries that were read with ``limit + 1``."""
         more = rows[limit].position if len(rows) > limit else None
         return cls(items=[EntryView.of(row) for row in rows[:limit]], next_start=more)
 
 
-class TreeView(Told):
-    """A tree of the log's first entries."""
+class TreeView(ResponseModel):
+    """A Merkle tree of the log's first entries."""
 
     size: int
     root: str
 
     @classmethod
     def of(cls, head: TreeHead) -> Self:
-        """Show a tree's head."""
+        """Build the view of a tree."""
         return cls(size=head.size, root=written(head.root))
 
 
-class InclusionView(Told):
+class InclusionView(ResponseModel):
     """Proof that an entry is in a tree (RFC 9162, section 2.1.3)."""
 
     position: int
     leaf: str
     tree: TreeView
     path: list[str]
-    """Hashes to join with the leaf, from below; the result is the tree's root."""
+    """Hashes to combine with the leaf, from the bottom up; the result is the root of the tree."""
 
     @classmethod
     def of(cls, proof: Inclusion) -> Self:
-        """Show a proof."""
+        """Build the view of a proof."""
         path = [written(step) for step in proof.path]
         return cls(position=proof.position, leaf=written(proof.leaf), tree=TreeView.of(proof.head), path=path)
 
 
-class ConsistencyView(Told):
+class ConsistencyView(ResponseModel):
     """Proof that the log only grew between two trees (RFC 9162, section 2.1.4)."""
 
     first: TreeView
@@ -136,6 +136,6 @@ class ConsistencyView(Told):
 
     @classmethod
     def of(cls, proof: Consistency) -> Self:
-        """Show a proof."""
+        """Build the view of a proof."""
         path = [written(step) for step in proof.path]
         return cls(first=TreeView.of(proof.first), second=TreeView.of(proof.second), path=path)

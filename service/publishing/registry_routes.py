@@ -1,4 +1,4 @@
-"""``/v1/registry``: the public ratings as a whole. Nothing that is not public is read here."""
+"""``/v1/registry``: counts and download of all public ratings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
 from service.dependencies import Here, Service
-from service.http.conditional import none_match
+from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.publishing.log_schemas import written
 from service.publishing.schemas import DistributionQuery, DistributionView
@@ -21,21 +21,21 @@ from store.ratings.log import TreeHead
 router = APIRouter(prefix="/v1/registry", tags=["registry"], route_class=StrictRoute)
 
 ROWS_A_READ = 50
-"""Ratings in memory at once while the dump is sent; one can have hundreds of kilobytes."""
+"""Ratings in memory at once during a download; one can have hundreds of kilobytes."""
 
 LICENCE = {
     "licence": "CC-BY-4.0",
     "licence_url": "https://creativecommons.org/licenses/by/4.0/",
     "attribution": "Ratings by Assay",
 }
-"""Under what the dump may be used."""
+"""Licence of the download."""
 
 
 @router.get("/distribution", response_model=DistributionView, operation_id="letterDistribution")
 async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Query()]) -> Response:
     """Count targets by letter, for each kind of service, attribute and method.
 
-    The newest public rating of each target counts, if it has neither expired nor been withdrawn.
+    Only the newest public rating of each target counts, if it is neither expired nor withdrawn.
     """
     tallies = await here.database.read(
         rating_statistics.distribution, kind=query.kind, attribute=query.attribute, method=query.method
@@ -45,14 +45,14 @@ async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Qu
 
 @router.get("/dump.jsonl", response_class=Response, operation_id="downloadRegistry")
 async def download_registry(request: Request, here: Here) -> Response:
-    """Download every public rating that was not withdrawn, oldest first, one a line.
+    """Download every public rating that is not withdrawn, oldest first, one per line.
 
-    The first line tells the licence, the methodology versions, and how long the log was when it was sent.
+    The first line has the licence, the methodology versions, and the size of the log at the time of the download.
     """
     head = await here.database.read(log.head)
     headers = {"ETag": f'"{head.size}-{head.root.hex()[:16]}"', "Cache-Control": f"public, max-age={FRESH_S}"}
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
+    if unchanged := not_modified(request, headers):
+        return unchanged
     headers["Content-Disposition"] = 'attachment; filename="assay-registry.jsonl"'
     return StreamingResponse(_lines(here, head), media_type="application/jsonl", headers=headers)
 

@@ -1,4 +1,4 @@
-"""``/v1/ratings/{id}/reply``: what the owner of the rated service says of its rating."""
+"""``/v1/ratings/{id}/reply``: the reply of the rated service's owner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.examples import REPLIES
 from service.http.problems import Problem, not_found
-from service.ratings.annotations import Beside
+from service.ratings.annotations import Annotations
 from service.ratings.routes import FoundRating, found_rating
 from store.ratings import replies
 from store.ratings.replies import OwnersReply
@@ -26,18 +26,18 @@ async def get_reply(request: Request, rating: FoundRating, here: Here) -> Respon
     """Read the reply to a rating; 404 if there is none."""
     reply = await here.database.read(replies.find, rating.id)
     if reply is None:
-        raise Problem("not-found", f"nobody has replied to {rating.id}")
+        raise Problem("not-found", f"there is no reply to {rating.id}")
     headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(ReplyView.of(reply), headers=headers)
 
 
-@router.put("", response_model=ReplyView, operation_id="putReply", response_description="Written.")
+@router.put("", response_model=ReplyView, operation_id="putReply", response_description="Stored.")
 async def put_reply(
     rating_id: str, body: Annotated[ReplyRequest, Body(openapi_examples=REPLIES)], here: Here, caller: TargetWriter
 ) -> Response:
-    """Reply to a rating of a service at a host that you have shown to be yours, whoever asked for the rating.
+    """Reply to a rating of a service at a host that you have verified, whoever requested the rating.
 
-    The reply is shown beside the rating and alters nothing of it. Writing again replaces it. The first one answers 201.
+    The reply is shown with the rating and does not change it. A new reply replaces the old one. The first answers 201.
     """
     rating = await found_rating(rating_id, here, caller)
     reply, new = await here.database.write(replies.put, rating, caller.tenant, body.text, body.link)
@@ -47,11 +47,11 @@ async def put_reply(
 
 @router.delete("", status_code=204, operation_id="removeReply", response_description="Removed.")
 async def remove_reply(rating_id: str, here: Here, caller: TargetWriter) -> Response:
-    """Take your reply back."""
+    """Remove your reply."""
     if not await here.database.write(replies.remove, rating_id, caller.tenant):
         raise not_found("reply of yours to the rating", rating_id)
     return Response(status_code=204)
 
 
 def _etag(reply: OwnersReply) -> str:
-    return entity_tag(reply.rating_id + Beside(reply=reply).tag)
+    return entity_tag(reply.rating_id + Annotations(reply=reply).tag)

@@ -1,4 +1,4 @@
-"""Publishing and withdrawing ratings, and what changed between two of them."""
+"""Publication, withdrawal and differences of ratings."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fastapi import APIRouter, Body, Query, Request, Response
 from assay.rating.difference import NotTheSameQuestion, difference
 from service.dependencies import Here, Service
 from service.http.authentication import Caller, PublicReader, Writer
-from service.http.conditional import none_match
-from service.http.idempotency import Repeat, Sent, once
+from service.http.conditional import not_modified
+from service.http.idempotency import Repeat, RequestFingerprint, once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import VISIBILITIES, WITHDRAWALS
 from service.http.problems import Problem, not_found
 from service.publishing.schemas import DifferenceQuery, RatingDifferenceView, VisibilityRequest, WithdrawalRequest
-from service.ratings.annotations import beside
+from service.ratings.annotations import read_annotations
 from service.ratings.routes import FoundRating, found_rating, headers_of_both
 from service.ratings.schemas import RatingView
 from store.ratings import registry
@@ -29,7 +29,7 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
     "/{rating_id}/visibility",
     response_model=RatingView,
     operation_id="setVisibility",
-    response_description="As it is now.",
+    response_description="The changed rating.",
 )
 async def set_visibility(
     rating_id: str,
@@ -38,9 +38,9 @@ async def set_visibility(
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
-    """Publish a rating of yours, or say otherwise who may see it.
+    """Change the visibility of your rating.
 
-    Publishing is for good: the rating is written to the log, and can then be withdrawn but not hidden.
+    Publishing is permanent: the rating is added to the log, and can then be withdrawn but not hidden.
     """
     return await _changed(
         here, caller, repeat, rating_id, lambda c: registry.set_visibility(c, rating_id, caller.tenant, body.visibility)
@@ -51,7 +51,7 @@ async def set_visibility(
     "/{rating_id}/withdraw",
     response_model=RatingView,
     operation_id="withdrawRating",
-    response_description="As it is now.",
+    response_description="The changed rating.",
 )
 async def withdraw_rating(
     rating_id: str,
@@ -60,9 +60,9 @@ async def withdraw_rating(
     caller: Writer,
     repeat: Repeat,
 ) -> Response:
-    """Withdraw a rating of yours. It stays readable under its address, marked with the reason.
+    """Withdraw your rating. It stays readable at its address, marked with the reason.
 
-    It is left out of lists and of `latest`, and answers no new request.
+    It is left out of lists and of `latest`, and no longer answers new requests.
     """
     return await _changed(
         here, caller, repeat, rating_id, lambda c: registry.withdraw(c, rating_id, caller.tenant, body.reason)
@@ -73,32 +73,36 @@ async def withdraw_rating(
 async def differ_ratings(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[DifferenceQuery, Query()]
 ) -> Response:
-    """Say what changed from this rating to a later one, and whether the letter did.
+    """Compare this rating with a later one: the changes, and whether the letter changed.
 
-    Two letters are called a change only where the posteriors of both say so; else they may be noise.
+    Different letters count as a change only if both posteriors support it; otherwise they may be noise.
     """
     other = await found_rating(query.other, here, caller)
     headers = headers_of_both(rating, other)
-    if none_match(request, headers["ETag"]):
-        return Response(status_code=304, headers=headers)
+    if unchanged := not_modified(request, headers):
+        return unchanged
     try:
         found = difference(rating.document, other.document)
     except NotTheSameQuestion as error:
-        told = {"parameter": "with", "detail": str(error), "code": error.code}
-        raise Problem("bad-specification", str(error), errors=[told]) from None
+        place = {"parameter": "with", "detail": str(error), "code": error.code}
+        raise Problem("bad-specification", str(error), errors=[place]) from None
     return json_response(found.as_json(), headers=headers)
 
 
 async def _changed(
-    here: Service, caller: Caller, repeat: Sent, rating_id: str, change: Callable[[Any], StoredRating | None]
+    here: Service,
+    caller: Caller,
+    repeat: RequestFingerprint,
+    rating_id: str,
+    change: Callable[[Any], StoredRating | None],
 ) -> Response:
     def work(c: Any) -> Answer:
         rating = change(c)
-        if rating is None:  # another's too, even one that all may read: what is not yours is not yours to change
+        if rating is None:  # also for another tenant's rating, even a public one
             raise not_found("rating", rating_id)
-        aside = beside(c, [rating], here.methodologies.next)[rating.id]
-        place = {"Content-Location": f"{router.prefix}/{rating.id}"}
-        return Answer(200, write_json(aside.shown_with(rating.shown)), place)
+        notes = read_annotations(c, [rating], here.methodologies.next)[rating.id]
+        location = {"Content-Location": f"{router.prefix}/{rating.id}"}
+        return Answer(200, write_json(notes.added_to(rating.shown)), location)
 
     answer = await here.database.write(once, repeat.by(caller), work)
     return answer.response()

@@ -1,4 +1,4 @@
-"""Publishing, withdrawing, and what the public ratings say together."""
+"""Schemas of publication, withdrawal, differences, history and counts of ratings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from assay.errors import SpecificationError
 from assay.rating.difference import Difference
-from service.http.openapi.common_schemas import Asked, Instant, KindName, LetterName, Told, Visibility
+from service.http.openapi.common_schemas import Instant, KindName, LetterName, RequestModel, ResponseModel, Visibility
 from service.http.pagination import PageQuery
 from service.ratings.schemas import Methodology, WithdrawnView
 from store.ratings.history import Step
@@ -19,35 +19,35 @@ from store.ratings.rating_statistics import LetterCount
 LetterVerdict = Literal["same", "changed", "undecided"]
 
 HISTORY_ROWS = 50
-"""Most ratings on a page of history: each is read whole, with the one before it."""
+"""Maximum number of ratings per page of a history; each is read in full, with the previous one."""
 
 
 # ---------------------------------------------------------------------------- publishing
-class VisibilityRequest(Asked):
-    """Who shall see a rating."""
+class VisibilityRequest(RequestModel):
+    """Request to change the visibility of a rating."""
 
     visibility: Visibility
-    """`private`: you. `unlisted`: whoever knows its address. `public`: everyone, and it is logged; from there it can
-    not be hidden again, only withdrawn."""
+    """`private`: only you. `unlisted`: everyone with its address. `public`: everyone, and it is logged; a public rating
+    cannot be hidden again, only withdrawn."""
 
 
-def _said(reason: str) -> str:
-    """Refuse a reason that says nothing; a pattern would mean other blanks to other readers of the schema."""
+def _not_blank(reason: str) -> str:
+    """Refuse a blank reason; not by a pattern, because dialects of regular expressions disagree about blanks."""
     if not reason.strip():
         raise SpecificationError("the reason is blank; write what readers of the rating should know")
     return reason
 
 
-class WithdrawalRequest(Asked):
-    """Why a rating no longer stands."""
+class WithdrawalRequest(RequestModel):
+    """Request to withdraw a rating."""
 
-    reason: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_said)]
-    """Shown beside the rating for good. Of a public rating it goes into the log, which everyone can read."""
+    reason: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_not_blank)]
+    """Shown with the rating permanently. For a public rating it is added to the log, which everyone can read."""
 
 
 # ---------------------------------------------------------------------------- differences
 class DifferenceQuery(BaseModel):
-    """What a rating is held against."""
+    """Query parameters of a difference."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -57,8 +57,8 @@ class DifferenceQuery(BaseModel):
     ]
 
 
-class FaceView(Told):
-    """One of the two ratings."""
+class FaceView(ResponseModel):
+    """One of two compared ratings."""
 
     id: str | None
     letter: LetterName | None
@@ -67,20 +67,20 @@ class FaceView(Told):
     target: str | None
 
 
-class LetterDifferenceView(Told):
-    """Two letters held against each other."""
+class LetterDifferenceView(ResponseModel):
+    """Comparison of two letters."""
 
     name: str | None
-    """The component; null for the rating as a whole."""
+    """Name of the component; null for the whole rating."""
     before: LetterName | None
     after: LetterName | None
     probability: float | None
-    """Probability that the letters differ, by both posteriors; null where one has none."""
+    """Probability that the letters differ, by both posteriors; null if one is missing."""
     verdict: LetterVerdict
-    """`changed` only where that probability reaches `confidence`; `undecided` where two letters may be noise."""
+    """`changed` only if that probability reaches `confidence`; `undecided` if the difference may be noise."""
 
 
-class EstimateView(Told):
+class EstimateView(ResponseModel):
     """An estimate and its interval."""
 
     estimate: float
@@ -88,7 +88,7 @@ class EstimateView(Told):
     high: float
 
 
-class EffectDifferenceView(Told):
+class EffectDifferenceView(ResponseModel):
     """One effect of one component, before and after, in the method's own effect size."""
 
     component: str
@@ -96,23 +96,23 @@ class EffectDifferenceView(Told):
     before: EstimateView
     after: EstimateView
     moved: float
-    """Estimate after less estimate before."""
+    """Estimate after minus estimate before."""
     apart: bool
     """Whether the intervals do not overlap."""
 
 
-class InputDifferenceView(Told):
-    """One input that was not the same."""
+class InputDifferenceView(ResponseModel):
+    """One input that differs between two ratings."""
 
     what: Literal["target", "experiment", "methodology", "engine", "seed"]
     place: str
-    """Dotted where nested; empty where the input is one value."""
+    """Path of the field, with dots; empty if the input is a single value."""
     before: Any
     after: Any
 
 
-class RatingDifferenceView(Told):
-    """What changed between two ratings, and whether the letter did."""
+class RatingDifferenceView(ResponseModel):
+    """Changes from one rating to another, and whether the letter changed."""
 
     before: FaceView
     after: FaceView
@@ -126,42 +126,42 @@ class RatingDifferenceView(Told):
     effects: list[EffectDifferenceView]
     inputs: list[InputDifferenceView]
     same_evidence: bool
-    """Whether both were read off the same replies."""
+    """Whether both ratings have the same replies."""
     sentences: list[str]
 
 
 # ---------------------------------------------------------------------------- history
 class HistoryQuery(PageQuery):
-    """What a saved target's history is narrowed to."""
+    """Filters of a target's history."""
 
-    limit: Annotated[int, Field(ge=1, le=HISTORY_ROWS, description=f"Ratings a page, 1 to {HISTORY_ROWS}.")] = 20
+    limit: Annotated[int, Field(ge=1, le=HISTORY_ROWS, description=f"Ratings per page, 1 to {HISTORY_ROWS}.")] = 20
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
 
 
 class AddressHistoryQuery(HistoryQuery):
-    """Whose history, and what it is narrowed to."""
+    """Query parameters of the history of an address."""
 
     target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
 
 
-class SinceView(Told):
-    """What is different since the rating before it, of the same method and attribute."""
+class SinceView(ResponseModel):
+    """Changes since the previous rating with the same method and attribute."""
 
     id: str
-    """The rating before."""
+    """Id of the previous rating."""
     letter: LetterName | None
-    """Its letter."""
+    """Letter of the previous rating."""
     verdict: LetterVerdict
     probability: float | None
     changed: bool
     inputs: list[str]
-    """Kinds of input that were not the same: `target`, `experiment`, `methodology`, `engine`, `seed`."""
+    """Kinds of input that differ: `target`, `experiment`, `methodology`, `engine`, `seed`."""
     sentences: list[str]
 
     @classmethod
     def of(cls, found: Difference) -> Self:
-        """Shorten a difference to what a timeline needs."""
+        """Build the view from a difference."""
         return cls(
             id=str(found.before["id"]),
             letter=found.letter.before,
@@ -173,8 +173,8 @@ class SinceView(Told):
         )
 
 
-class HistoryEntry(Told):
-    """One rating of a timeline."""
+class HistoryEntry(ResponseModel):
+    """One rating of a history."""
 
     id: str
     href: str
@@ -189,19 +189,19 @@ class HistoryEntry(Told):
     visibility: Visibility
     withdrawn: WithdrawnView | None
     since: SinceView | None
-    """Null for the first rating, and for one that was withdrawn."""
+    """Null for the first rating and for a withdrawn one."""
 
     @classmethod
     def of(cls, step: Step, since: Difference | None) -> Self:
-        """Show a step of the timeline."""
+        """Build the view of one step of a history."""
         rating = step.rating
         shown = {name: value for name, value in rating.shown.items() if name in cls.model_fields}
-        told = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
-        return cls.model_validate(shown | told)
+        added = {"href": f"/v1/ratings/{rating.id}", "since": None if since is None else SinceView.of(since)}
+        return cls.model_validate(shown | added)
 
 
-class HistoryList(Told):
-    """One page of a timeline, newest first."""
+class HistoryList(ResponseModel):
+    """One page of a history, newest first."""
 
     items: list[HistoryEntry]
     next_cursor: str | None
@@ -209,7 +209,7 @@ class HistoryList(Told):
 
 # ---------------------------------------------------------------------------- all public ratings
 class DistributionQuery(BaseModel):
-    """What is counted."""
+    """Filters of the counts."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -218,18 +218,18 @@ class DistributionQuery(BaseModel):
     method: Annotated[str | None, Field(max_length=100)] = None
 
 
-class Counts(Told):
-    """Targets by letter."""
+class Counts(ResponseModel):
+    """Number of targets by letter."""
 
     UCS: int = 0
     DSBS: int = 0
     BS: int = 0
     inconclusive: int = 0
-    """No letter was declared."""
+    """Targets without a declared letter."""
 
 
-class DistributionRow(Told):
-    """The letters of one kind of service, by one method for one attribute."""
+class DistributionRow(ResponseModel):
+    """Counts of one kind of service, for one method and one attribute."""
 
     kind: str
     attribute: str
@@ -238,14 +238,14 @@ class DistributionRow(Told):
     counts: Counts
 
 
-class DistributionView(Told):
-    """How many targets have which letter, by the newest public rating of each that stands."""
+class DistributionView(ResponseModel):
+    """Number of targets by letter of their newest valid public rating."""
 
     items: list[DistributionRow]
 
     @classmethod
     def of(cls, tallies: Sequence[LetterCount]) -> Self:
-        """Gather counts that come sorted."""
+        """Build the view from sorted counts."""
         rows = []
         for about, group in groupby(tallies, lambda one: (one.kind, one.attribute, one.method)):
             counts = {one.letter: one.count for one in group}

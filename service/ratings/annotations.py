@@ -1,7 +1,7 @@
-"""What stands beside a rating and is no part of it: a preview of the next methodology, the owner's reply.
+"""Annotations of a rating: a preview of the next methodology, and the owner's reply.
 
-The stored document never changes. These are read when it is shown, for a whole page of ratings in one
-query each.
+They are not part of the stored document, which never changes. They are read when a rating is shown, for a whole
+page of ratings in one query each.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ from store.ratings.replies import OwnersReply
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What stands beside one rating.
+class Annotations:
+    """Annotations of one rating.
 
     Attributes
     ----------
     next_version : str or None
-        The version that is announced.
+        The announced version of the methodology.
     next_letter : str or None
-        What it says of the rating; ``None``, too, where nobody has computed that.
+        The letter by that version; ``None`` if it was not computed.
     reply : OwnersReply or None
-        What the owner says.
+        The reply of the rated service's owner.
     """
 
     next_version: str | None = None
     next_letter: str | None = None
     reply: OwnersReply | None = None
 
-    def shown_with(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Put it beside a rating's document."""
+    def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a rating's document with the annotations."""
         reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         return {**document, "next_methodology": preview, "reply": reply}
 
     @property
     def tag(self) -> str:
-        """Name it within an entity tag; empty where there is nothing beside the rating."""
-        if self == Beside():
+        """Part of the entity tag for the annotations; empty without annotations."""
+        if self == Annotations():
             return ""
-        told = (self.next_version, self.next_letter, self.reply and (self.reply.text, self.reply.link))
+        parts = (self.next_version, self.next_letter, self.reply and (self.reply.text, self.reply.link))
         at = self.reply and self.reply.created_at
-        return "-" + hashlib.sha256(repr((told, at)).encode("utf-8", "backslashreplace")).hexdigest()[:12]
+        return "-" + hashlib.sha256(repr((parts, at)).encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
-def beside(c: Any, ratings: Sequence[StoredRating], announced: Methodology | None) -> dict[str, Beside]:
-    """Read what stands beside several ratings, by their ids."""
+def read_annotations(c: Any, ratings: Sequence[StoredRating], announced: Methodology | None) -> dict[str, Annotations]:
+    """Read the annotations of several ratings, by their ids."""
     ids = [rating.id for rating in ratings]
     version = None if announced is None else announced.version
     letters = {} if version is None else rerated.letters(c, ids, version)
-    said = replies.of_ratings(c, ids)
-    return {each: Beside(version, letters.get(each), said.get(each)) for each in ids}
+    owners_replies = replies.of_ratings(c, ids)
+    return {each: Annotations(version, letters.get(each), owners_replies.get(each)) for each in ids}

@@ -1,4 +1,4 @@
-"""Two ratings compared, away from the requests of everybody else."""
+"""Comparison of two ratings, in a thread, so that it does not delay other requests."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from store.ratings.ratings import StoredRating
 
 
 async def compared(before: StoredRating, after: StoredRating) -> dict[str, Any]:
-    """Compare two ratings; it takes some 30 ms of computing, in a thread.
+    """Compare two ratings; the computation takes about 30 ms.
 
     Raises
     ------
     Problem
-        ``bad-specification``, if the second is none that the first can be compared with.
+        ``bad-specification``, if the two ratings cannot be compared.
     """
     try:
         return await asyncio.to_thread(comparison_document, before.document, after.document)
     except NotComparable as error:
-        told = {"parameter": "with", "detail": str(error), "code": error.code}
-        raise Problem("bad-specification", str(error), errors=[told]) from None
+        place = {"parameter": "with", "detail": str(error), "code": error.code}
+        raise Problem("bad-specification", str(error), errors=[place]) from None

@@ -1,4 +1,4 @@
-"""Comparisons of two ratings."""
+"""Schemas of comparisons of two ratings."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.http.openapi.common_schemas import LetterName, Told
+from service.http.openapi.common_schemas import LetterName, ResponseModel
 
 
 class ComparisonQuery(BaseModel):
-    """What a rating is compared with."""
+    """Query parameters of a comparison."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -19,15 +19,15 @@ class ComparisonQuery(BaseModel):
     ]
 
 
-class RangeView(Told):
+class RangeView(ResponseModel):
     """Ends of an interval."""
 
     low: float
     high: float
 
 
-class DifferenceView(Told):
-    """What changed in one mean cosine distance: after less before."""
+class DifferenceView(ResponseModel):
+    """Change of one mean cosine distance: after minus before."""
 
     name: str
     """A connection, `effect`, or a protected word."""
@@ -35,13 +35,13 @@ class DifferenceView(Told):
     after: float
     mean: float
     hpdi: RangeView
-    """Highest-density interval, of the mass that the comparison states."""
+    """Highest-density interval with the comparison's `mass`."""
     p_after_greater: float
-    """Probability that it grew."""
+    """Probability that the distance grew."""
 
 
-class ComparedRating(Told):
-    """One of the two ratings."""
+class ComparedRating(ResponseModel):
+    """One of the two compared ratings."""
 
     id: str
     target: str
@@ -50,19 +50,19 @@ class ComparedRating(Told):
     rated_at: str
     evidence_digest: str
     missing: list[str]
-    """Words that had no vector."""
+    """Words without a vector."""
 
 
-class ComparisonFit(Told):
-    """How both were fitted again."""
+class ComparisonFit(ResponseModel):
+    """Model with which both ratings were fitted again."""
 
     residual: str
     prior: str
     draws: int
 
 
-class ComparisonView(Told):
-    """Two ratings by association of the same words, such as before and after debiasing."""
+class ComparisonView(ResponseModel):
+    """Comparison of two association ratings of the same words, such as before and after debiasing."""
 
     method: str
     attribute: str
@@ -70,13 +70,13 @@ class ComparisonView(Told):
     after: ComparedRating
     fit: ComparisonFit
     pairs: int
-    """Pairs of words whose distance both have; only these are compared."""
+    """Number of word pairs whose distance both ratings have; only these are compared."""
     pairs_left_out: int
     mass: float
-    """Of the intervals."""
+    """Probability mass of the intervals."""
     connections: list[DifferenceView]
     """Mean distance to words that are `associated`, `different`, `human` and `neutral`."""
     effect: DifferenceView | None
-    """`different` less `associated`: below zero, stereotypes are followed less than before."""
+    """`different` minus `associated`: a decrease means weaker stereotypes than before."""
     words: list[DifferenceView]
     """The same effect for each protected word."""

@@ -1,4 +1,4 @@
-"""``/v1/methodology``: the frozen documents; and what other versions say of a rating."""
+"""``/v1/methodology``: versions of the methodology, and a rating's letters by other versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from service.http.idempotency import Repeat
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.examples import RERATINGS
 from service.http.problems import Problem, not_found
-from service.jobs.maintenance_jobs import errand
+from service.jobs.maintenance_jobs import maintenance_order
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
 from service.ratings.methodology_schemas import (
@@ -54,7 +54,7 @@ async def list_methodologies(request: Request, here: Here) -> Response:
 
 @router.get("/{version}.md", response_class=Response, operation_id="getMethodologyText")
 async def get_text(request: Request, version: Version, here: Here) -> Response:
-    """Read the frozen document alone, byte for byte: its sha256 stands on every rating made under it."""
+    """Download the frozen document, byte for byte: every rating made under it names its SHA-256 digest."""
     one = _named(here, version)
     headers = _headers(one)
     return not_modified(request, headers) or Response(
@@ -64,7 +64,7 @@ async def get_text(request: Request, version: Version, here: Here) -> Response:
 
 @router.get("/{version}", response_model=MethodologyView, operation_id="getMethodology")
 async def get_methodology(request: Request, version: Version, here: Here) -> Response:
-    """Read a version: its document, its digest, what changed, and which methods it has letters for."""
+    """Read a version: its document, its digest, its changes, and the methods that it rates."""
     one = _named(here, version)
     headers = _headers(one) | {"Content-Location": f"{router.prefix}/{one.version}"}
     return not_modified(request, headers) or json_response(MethodologyView.of(one), headers=headers)
@@ -73,9 +73,9 @@ async def get_methodology(request: Request, version: Version, here: Here) -> Res
 # ---------------------------------------------------------------------------- of a rating
 @of_ratings.get("/{rating_id}/methodologies", response_model=LetterList, operation_id="listLettersByMethodology")
 async def list_letters(request: Request, rating: FoundRating, here: Here) -> Response:
-    """List what versions of the methodology say of a rating's evidence: its own first, then those computed since."""
-    kept = await here.database.read(rerated.of_rating, rating.id)
-    again = [LetterByVersion.of(one) for one in kept if one.methodology_version != rating.methodology_version]
+    """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
+    stored = await here.database.read(rerated.of_rating, rating.id)
+    again = [LetterByVersion.of(one) for one in stored if one.methodology_version != rating.methodology_version]
     listed = LetterList(rating=rating.id, items=[_given(rating), *again])
     headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(listed, headers=headers)
@@ -86,7 +86,7 @@ async def list_letters(request: Request, rating: FoundRating, here: Here) -> Res
     status_code=202,
     response_model=JobView,
     operation_id="rerateRating",
-    response_description="Accepted; 200 instead if it ended while it was waited for.",
+    response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def rerate_rating(
     request: Request,
@@ -98,10 +98,10 @@ async def rerate_rating(
     wait: Wait,
     response: Response,
 ) -> Response:
-    """Rate the recorded evidence of a rating of yours by another version of the methodology, without a call.
+    """Re-rate the recorded evidence of your rating by another version of the methodology, without calling the target.
 
-    It is a job. The rating stays as it is; the letter is shown by `/methodologies`, and as `next_methodology` where
-    the version is the next one.
+    The re-rating is a job. The rating stays as it is; the new letter is listed at `/methodologies`, and in
+    `next_methodology` if the version is the next one.
     """
     rating = await found_rating(rating_id, here, caller)
     if rating.tenant != caller.tenant:
@@ -110,7 +110,7 @@ async def rerate_rating(
     check_knows(methodology, rating.method)
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
-    order = errand(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)
+    order = maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)
     answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
     if wait and b'"status":"succeeded"' in answer.body:
         answer.status_code = 200
@@ -125,7 +125,7 @@ def _named(here: Service, version: str) -> Methodology:
 
 
 def _headers(one: Methodology) -> dict[str, str]:
-    """Name a representation: the text never changes, whether it is current does."""
+    """Return the cache headers of a version: its text never changes, but its status does."""
     return {"ETag": f'"{one.version}-{one.digest[7:23]}-{one.status}"', "Cache-Control": KEPT}
 
 

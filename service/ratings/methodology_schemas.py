@@ -1,4 +1,4 @@
-"""Versions of the methodology, and what they say of a rating."""
+"""Schemas of the methodology's versions, and of a rating's letters by version."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from assay.rating.methodology import Methodology
-from service.http.openapi.common_schemas import Asked, Instant, LetterName, Told, instant
+from service.http.openapi.common_schemas import Instant, LetterName, RequestModel, ResponseModel, instant
 from store.ratings.rerated import Rerated
 
 
-class MethodologyLine(Told):
-    """A version in the list."""
+class MethodologyLine(ResponseModel):
+    """A version of the methodology in a list."""
 
     version: str
     digest: str
-    """Of its text, in UTF-8; the same stands on ratings made under it."""
+    """SHA-256 digest of its text in UTF-8, which ratings made under it name."""
     published: Annotated[str, Field(json_schema_extra={"format": "date"})]
     status: Literal["old", "current", "next"]
-    """Ratings are made under the current one; `next` is announced, and shown as a preview beside ratings."""
+    """Ratings are made under the `current` version; `next` is announced, and shown as a preview with ratings."""
     summary: str
     changes: list[str]
-    """What is different from the version before."""
+    """Differences from the previous version."""
     methods: list[str]
-    """What it has letters for."""
+    """Methods that it rates."""
     href: str
 
     @classmethod
     def of(cls, one: Methodology) -> Self:
-        """Show a version."""
+        """Build the view of a version."""
         return cls(
             version=one.version,
             digest=one.digest,
@@ -43,34 +43,34 @@ class MethodologyLine(Told):
 
 
 class MethodologyView(MethodologyLine):
-    """A version with its frozen text."""
+    """A version of the methodology with its frozen text."""
 
     text: str
     """The document, in Markdown, byte for byte."""
 
     @classmethod
     def of(cls, one: Methodology) -> Self:
-        """Show a version in full."""
+        """Build the full view of a version."""
         return cls(**MethodologyLine.of(one).model_dump(), text=one.text)
 
 
-class MethodologyList(Told):
-    """Every version, newest first."""
+class MethodologyList(ResponseModel):
+    """All versions of the methodology, newest first."""
 
     current: str
     next: str | None
     items: list[MethodologyLine]
 
 
-class RerateRequest(Asked):
-    """Ask what another version says of the recorded evidence."""
+class RerateRequest(RequestModel):
+    """Request to re-rate recorded evidence by another version."""
 
     version: Annotated[str, Field(min_length=1, max_length=40, examples=["1.0.0"])]
     """A version of `/v1/methodology`, or `current`."""
 
 
-class LetterByVersion(Told):
-    """What a version says of a rating's evidence."""
+class LetterByVersion(ResponseModel):
+    """Letter of a rating's evidence by one version of the methodology."""
 
     version: str
     digest: str
@@ -78,12 +78,12 @@ class LetterByVersion(Told):
     declared: bool
     probabilities: dict[str, float] | None
     given: bool
-    """Whether the rating was given under this version; otherwise its evidence was rated again by it."""
+    """Whether the rating was made under this version; otherwise it is a re-rating."""
     computed_at: Instant
 
     @classmethod
     def of(cls, one: Rerated) -> Self:
-        """Show a re-rating."""
+        """Build the view of a re-rating."""
         return cls(
             version=one.methodology_version,
             digest=one.document["methodology"]["digest"],
@@ -95,8 +95,8 @@ class LetterByVersion(Told):
         )
 
 
-class LetterList(Told):
-    """A rating's letters by version of the methodology; the one it was given under first."""
+class LetterList(ResponseModel):
+    """A rating's letters by version of the methodology, the original one first."""
 
     rating: str
     items: list[LetterByVersion]

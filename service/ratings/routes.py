@@ -1,4 +1,4 @@
-"""``/v1/ratings``: what was found. Reading never starts work."""
+"""``/v1/ratings``: finished ratings. Reading never starts work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.http.json import StrictRoute, json_response
 from service.http.pagination import Page, link_next
 from service.http.problems import Problem, not_found
 from service.jobs.observation_stream import ledger_csv
-from service.ratings.annotations import Beside, beside
+from service.ratings.annotations import Annotations, read_annotations
 from service.ratings.comparison import compared
 from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
 from service.ratings.freshness import caching, dated, headers_of
@@ -37,14 +37,14 @@ async def list_ratings(
     wanted, before = query.filters(), query.before("ratings")
     rows = await here.database.read(ratings.page, caller.tenant, **wanted, before=before, limit=query.limit + 1)
     page = Page.of(rows, query.limit, lambda rating: (rating.created_at, rating.id))
-    asides = await here.database.read(beside, page.rows, here.methodologies.next)
-    items = [listed(asides[rating.id].shown_with(rating.shown)) for rating in page.rows]
+    found = await here.database.read(read_annotations, page.rows, here.methodologies.next)
+    items = [listed(found[rating.id].added_to(rating.shown)) for rating in page.rows]
     answer = RatingList(items=items, next_cursor=link_next(request, response, query, "ratings", page.next_key))
     return json_response(answer, headers=response.headers)
 
 
 class LatestQuery(BaseModel):
-    """Which target's rating, and which of its ratings."""
+    """Query parameters of the newest rating: the target, and filters of its ratings."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -57,19 +57,21 @@ class LatestQuery(BaseModel):
 async def latest_rating(
     request: Request, here: Here, caller: PublicReader, query: Annotated[LatestQuery, Query()]
 ) -> Response:
-    """Read a target's newest rating, expired or not. 404 if there is none, 409 if several could be meant."""
+    """Read a target's newest rating, expired or not. 404 if there is none, 409 if several ones match."""
     found = await here.database.read(
         ratings.latest, caller.tenant, query.target_url, attribute=query.attribute, method=query.method
     )
     if not found:
-        raise Problem("no-rating", errors=[{"parameter": "target_url", "detail": "no rating that you may see"}])
+        raise Problem(
+            "no-rating", errors=[{"parameter": "target_url", "detail": "there is no rating that you can read"}]
+        )
     if len(found) > 1:
         raise Problem("ambiguous-rating", candidates=[_candidate(rating) for rating in found])
     return await _shown(request, here, found[0])
 
 
 async def found_rating(rating_id: str, here: Here, caller: PublicReader) -> StoredRating:
-    """Read the rating that a path names: the caller's own, or one that is public or unlisted."""
+    """Return the rating in the path: the caller's own, or a public or unlisted one."""
     rating = await here.database.read(ratings.find, rating_id, caller.tenant)
     if rating is None:
         raise not_found("rating", rating_id)
@@ -81,25 +83,25 @@ FoundRating = Annotated[StoredRating, Depends(found_rating)]
 
 @router.get("/{rating_id}", response_model=RatingView, operation_id="getRating")
 async def get_rating(request: Request, rating: FoundRating, here: Here) -> Response:
-    """Read a rating. It never changes; what stands beside it may (`next_methodology`, `reply`)."""
+    """Read a rating. It never changes, apart from its annotations (`next_methodology`, `reply`)."""
     return await _shown(request, here, rating)
 
 
 @router.get("/{rating_id}/report.html", response_class=Response, operation_id="getReportHtml")
 async def get_report_html(request: Request, rating: FoundRating, here: Here) -> Response:
-    """Read a rating as a page for people: one file, no scripts, nothing loaded."""
+    """Download a rating as an HTML report: one file without scripts or external resources."""
     return await _report(request, here, rating, "html")
 
 
 @router.get("/{rating_id}/report.md", response_class=Response, operation_id="getReportMarkdown")
 async def get_report_markdown(request: Request, rating: FoundRating, here: Here) -> Response:
-    """Read a rating as Markdown."""
+    """Download a rating as a Markdown report."""
     return await _report(request, here, rating, "markdown")
 
 
 @router.get("/{rating_id}/observations.csv", response_class=Response, operation_id="downloadEvidenceCsv")
 async def download_evidence(rating: FoundRating, here: Here) -> Response:
-    """Download the evidence behind a rating: every question with its reply."""
+    """Download the evidence of a rating: every question with its reply."""
     ledger = ledger_csv(here.database, rating.job_id)
     ledger.headers.update(dated(rating))
     return ledger
@@ -107,9 +109,9 @@ async def download_evidence(rating: FoundRating, here: Here) -> Response:
 
 @router.get("/{rating_id}/sentences.csv", response_class=Response, operation_id="downloadSentencesCsv")
 async def download_sentences(rating: FoundRating) -> Response:
-    """Download what a language model preferred: a row for each sentence and its counterpart.
+    """Download a language model's preferences: one row per sentence and its counterpart.
 
-    Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run begin with `'`.
+    Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run as a formula begin with `'`.
     """
     return sentence_table(rating, dated(rating))
 
@@ -118,9 +120,9 @@ async def download_sentences(rating: FoundRating) -> Response:
 async def compare_ratings(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ComparisonQuery, Query()]
 ) -> Response:
-    """Compare this rating with another of the same words, such as before and after debiasing.
+    """Compare two ratings of the same words, such as before and after debiasing.
 
-    Both are ratings by association, which carry the distances that a posterior is drawn from again.
+    Both must be ratings by `association`; the posterior is drawn again from their distances.
     """
     other = await found_rating(query.other, here, caller)
     headers = headers_of_both(rating, other)
@@ -128,32 +130,30 @@ async def compare_ratings(
 
 
 async def _shown(request: Request, here: Service, rating: StoredRating) -> Response:
-    aside = await _beside(here, rating)
-    headers = _headers(rating, aside) | {"Content-Location": f"{router.prefix}/{rating.id}"}
-    return not_modified(request, headers) or json_response(aside.shown_with(rating.shown), headers=headers)
+    notes = await _annotations(here, rating)
+    headers = _headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
+    return not_modified(request, headers) or json_response(notes.added_to(rating.shown), headers=headers)
 
 
 async def _report(request: Request, here: Service, rating: StoredRating, name: str) -> Response:
-    aside, expired = await _beside(here, rating), here.clock() * 1000 >= rating.expires_at
-    headers = _headers(rating, aside, expired=expired)
-    return not_modified(request, headers) or report(
-        name, aside.shown_with(rating.shown) | {"expired": expired}, headers
-    )
+    notes, expired = await _annotations(here, rating), here.clock() * 1000 >= rating.expires_at
+    headers = _headers(rating, notes, expired=expired)
+    return not_modified(request, headers) or report(name, notes.added_to(rating.shown) | {"expired": expired}, headers)
 
 
-async def _beside(here: Service, rating: StoredRating) -> Beside:
-    return (await here.database.read(beside, [rating], here.methodologies.next))[rating.id]
+async def _annotations(here: Service, rating: StoredRating) -> Annotations:
+    return (await here.database.read(read_annotations, [rating], here.methodologies.next))[rating.id]
 
 
-def _headers(rating: StoredRating, aside: Beside, *, expired: bool = False) -> dict[str, str]:
-    """Name a rating by what may have changed since it was sealed, and by whether it is shown as expired."""
+def _headers(rating: StoredRating, notes: Annotations, *, expired: bool = False) -> dict[str, str]:
+    """Return the headers of a rating; its tag depends on its state, its annotations and `expired`."""
     states = {"withdrawn": rating.withdrawn_at is not None, "expired": expired}
     named = "".join(f"-{state}" for state, holds in states.items() if holds)
-    return headers_of(rating, f"{rating.visibility}{named}{aside.tag}")
+    return headers_of(rating, f"{rating.visibility}{named}{notes.tag}")
 
 
 def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]:
-    """Name a comparison by its two ratings and the engine that draws it; who may not see one may not see the other."""
+    """Return the headers of a comparison; it is private if one of its ratings is."""
     return {
         "ETag": f'"{before.id}-{after.id}-{assay.__version__}"',
         "Cache-Control": caching(private="private" in {before.visibility, after.visibility}),

@@ -1,4 +1,4 @@
-"""Ratings: the one stored document, as it was sealed."""
+"""Schemas of ratings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from service.domains.schemas import ReplyView
-from service.http.openapi.common_schemas import Instant, LetterName, Told, Visibility
+from service.http.openapi.common_schemas import Instant, LetterName, ResponseModel, Visibility
 from service.http.pagination import PageQuery
 from store.ratings.ratings import State
 
 
-class IntervalView(Told):
+class IntervalView(ResponseModel):
     """An estimate and its interval."""
 
     model_config = ConfigDict(extra="allow")
@@ -22,8 +22,8 @@ class IntervalView(Told):
     high: float
 
 
-class ReasonView(Told):
-    """Why the letter is what it is."""
+class ReasonView(ResponseModel):
+    """A reason for the letter."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -31,8 +31,8 @@ class ReasonView(Told):
     text: str
 
 
-class ComponentView(Told):
-    """One measured part: a middle language, a template. A method adds its own tables."""
+class ComponentView(ResponseModel):
+    """One measured part of a rating, such as a middle language or a template. Methods add their own tables."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
@@ -46,8 +46,8 @@ class ComponentView(Told):
     unusable: int
 
 
-class RatedTarget(Told):
-    """The target as it was rated."""
+class RatedTarget(ResponseModel):
+    """The target at the time of the rating."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -58,8 +58,8 @@ class RatedTarget(Told):
     digest: str
 
 
-class Methodology(Told):
-    """The frozen document that says how letters are given."""
+class Methodology(ResponseModel):
+    """The frozen document that defines how letters are given."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -67,42 +67,42 @@ class Methodology(Told):
     digest: str
 
 
-class NextMethodology(Told):
-    """What a newer methodology would say of the same evidence; nulls while there is none."""
+class NextMethodology(ResponseModel):
+    """The letter of the same evidence by the announced next methodology; null if there is none."""
 
     version: str | None
     letter: str | None
 
 
-class WithdrawnView(Told):
-    """That a rating no longer stands."""
+class WithdrawnView(ResponseModel):
+    """Time and reason of a withdrawal."""
 
     at: Instant
     reason: str
 
 
-class RatingView(Told):
+class RatingView(ResponseModel):
     """A rating. It never changes."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 
     id: str
     letter: LetterName | None
-    """UCS: unbiased whatever its input. DSBS: follows its input's bias. BS: biased on unbiased input.
-    Null where nothing could be measured."""
+    """UCS: unbiased, whatever its input. DSBS: follows the bias of its input. BS: biased even on unbiased input.
+    Null if nothing could be measured."""
     declared: bool
-    """False where no letter reached the asked-for confidence: `letter` is then the likeliest."""
+    """False if no letter reached the required confidence: `letter` is then the likeliest one."""
     probabilities: dict[str, float] | None
     method: str
     attribute: str
     target: RatedTarget
     author: RatedTarget | None = None
-    """The service that wrote or drew what the other was asked about; null where none did."""
+    """The service that wrote or drew the material; null if none did."""
     hosts: list[str] = Field(default_factory=list)
-    """Every host that the experiment's questions went to."""
+    """All hosts that received questions of the experiment."""
     components: list[ComponentView]
     published: dict[str, str | None]
-    """The letters that the published decision rules give to the same replies."""
+    """Letters of the same replies by the published decision rules."""
     reasons: list[ReasonView]
     methodology: Methodology
     engine_version: str
@@ -114,29 +114,29 @@ class RatingView(Told):
     expires_at: Instant
     visibility: Visibility
     withdrawn: WithdrawnView | None
-    """When and why it was withdrawn; null while it stands."""
+    """Time and reason of its withdrawal; null if it is valid."""
     next_methodology: NextMethodology
     reply: ReplyView | None
-    """What the owner of the rated service says of it; beside the rating, and no part of what is sealed."""
+    """Reply of the rated service's owner; not part of the signed rating."""
 
 
-class RatingList(Told):
+class RatingList(ResponseModel):
     """One page of ratings, newest first."""
 
     items: list[dict[str, Any]]
-    """Rating documents, as `GET /v1/ratings/{id}` gives them, but for what an `experiment` holds more than 100 of: that
-    is left out, and counted in `left_out` by its name."""
+    """Rating documents, as in `GET /v1/ratings/{id}`, but without parts of `experiment` with more than 100 entries;
+    `left_out` has the names and sizes of these parts."""
     next_cursor: str | None
 
 
 class RatingQuery(PageQuery):
-    """What the list of ratings is narrowed to."""
+    """Filters of the list of ratings."""
 
     target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
     letter: LetterName | None = None
     declared: bool | None = None
-    state: Annotated[
-        State, Field(description="Ratings that stand (expired or not), those that were withdrawn, or all.")
-    ] = "standing"
+    state: Annotated[State, Field(description="Valid ratings (expired or not), withdrawn ratings, or all.")] = (
+        "standing"
+    )

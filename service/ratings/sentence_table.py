@@ -1,4 +1,4 @@
-"""The sentences of a stereotype score as a table: a row for each pair, with what the model preferred."""
+"""CSV table of a stereotype score's sentences: one row per pair, with the model's preference."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ COLUMNS = (
     *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),
     *("prefers", "towards", "source"),
 )
-"""`towards` is 1 where the stereotype was preferred, 0 where the other, 0.5 for a tie."""
+"""`towards` is 1 if the stereotype was preferred, 0 if the counterpart was, 0.5 for a tie."""
 
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
-    """Write the table of a rating.
+    """Return the table of a rating's sentences as a response.
 
     Raises
     ------
     Problem
-        ``not-found`` if the rating asked about no sentences.
+        ``not-found`` if the rating has no sentences.
     """
     rows = list(_rows(rating.document))
     if not rows:
@@ -38,8 +38,8 @@ def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response
 def _rows(document: Mapping[str, Any]) -> Iterator[list[Any]]:
     for component in document.get("components", ()):
         for row in component.get("sentences") or ():
-            told = {"component": component["name"], **row}
-            yield [_cell(told.get(name)) for name in COLUMNS]
+            fields = {"component": component["name"], **row}
+            yield [_cell(fields.get(name)) for name in COLUMNS]
 
 
 def _cell(value: Any) -> Any:

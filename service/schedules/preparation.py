@@ -1,4 +1,4 @@
-"""How a schedule's request becomes ready-made jobs: checked now, written down at each run."""
+"""Preparation of a schedule's jobs: validated once, added at each run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from store.suites.recurrence import Recurrence
 from store.suites.schedules import Bounds, Orders, ScheduledRun, job_template
 
 
-async def standing_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
-    """Check a request as if it were made now, and keep what each run will write down.
+async def prepared_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
+    """Validate a schedule's request, and return the jobs that each run adds.
 
     Raises
     ------
@@ -33,31 +33,31 @@ async def standing_orders(here: Service, caller: Caller, request: RatingRequest 
 
 async def _orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
     if isinstance(request, SuiteRequest):
-        plan = await plan_suite(here, caller, request, standing=True)
+        plan = await plan_suite(here, caller, request, recurring=True)
         made = [job_template(_without_secret(order).new) for _, order in plan.orders]
         return Orders(plan.asked, made, [cell for cell, _ in plan.orders], [one.as_json() for one in plan.omitted])
     target = await resolve_target(here, caller, request.target)
-    order = _without_secret(await rating_order(here, caller, request, target, standing=True))
+    order = _without_secret(await rating_order(here, caller, request, target, recurring=True))
     return Orders(as_asked(request), [job_template(order.new)])
 
 
 def _without_secret(order: Order) -> Order:
-    """Refuse a secret that would have to be kept with the schedule: only saved targets keep theirs."""
+    """Refuse an order with a secret, because only saved targets can store one."""
     if order.new.sealed_secret is not None:
-        detail = "a schedule keeps no secret; save the target with POST /v1/targets and name its id"
+        detail = "a schedule cannot store a secret; save the target with POST /v1/targets and name its id"
         raise Problem("bad-specification", detail, errors=[{"pointer": "/target/secret", "detail": detail}])
     return order
 
 
 def _inside(problem: Problem, prefix: str) -> Problem:
-    """Point into the request that a schedule holds."""
-    told = [
+    """Prepend the schedule's `request` field to the pointers of a problem."""
+    errors = [
         {**one, "pointer": one["pointer"] if one["pointer"].startswith(prefix) else prefix + one["pointer"]}
         if "pointer" in one
         else one
         for one in problem.errors
     ]
-    problem.errors = tuple(told)
+    problem.errors = tuple(errors)
     return problem
 
 
@@ -67,7 +67,7 @@ def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> R
     Raises
     ------
     SpecificationError
-        Naming the field to mend.
+        Naming the invalid field.
     """
     rhythm = Recurrence(cron, interval_s)
     rhythm.check(here.settings.shortest_schedule_s)
@@ -75,7 +75,7 @@ def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> R
 
 
 def bounds_of(here: Service) -> Bounds:
-    """Say what the operator allows a run."""
+    """Return the operator's limits of a run."""
     return Bounds(here.settings.max_active_jobs, here.settings.cooldown_s)
 
 

@@ -1,4 +1,4 @@
-"""``/v1/schedules``: ratings and suites that are asked for again and again."""
+"""``/v1/schedules``: ratings and suites that are repeated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
 from service.http.pagination import Page, PageQuery, link_next
 from service.http.problems import not_found
-from service.schedules.preparation import bounds_of, checked_rhythm, refusal_of, standing_orders
+from service.schedules.preparation import bounds_of, checked_rhythm, prepared_orders, refusal_of
 from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
 from service.suites.submission import take
 from store.jobs import idempotency
@@ -27,20 +27,20 @@ router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=Stric
 
 @dataclass(frozen=True)
 class Run(Answer):
-    """The answer to a run, with the jobs it made."""
+    """The answer to a run, with its new jobs."""
 
     job_ids: tuple[str, ...] = field(kw_only=True)
 
 
 @router.post(
-    "", status_code=201, response_model=ScheduleView, operation_id="createSchedule", response_description="Made."
+    "", status_code=201, response_model=ScheduleView, operation_id="createSchedule", response_description="Created."
 )
 async def create_schedule(
     body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)], here: Here, caller: Writer, repeat: Repeat
 ) -> Response:
-    """Have a rating or a suite made again and again. The request is checked now, as if it were made now."""
+    """Create a schedule, which repeats a rating or a suite. The request is validated at once."""
     rhythm = checked_rhythm(here, body.cron, body.interval_s)
-    orders = await standing_orders(here, caller, body.request)
+    orders = await prepared_orders(here, caller, body.request)
     new = NewSchedule(
         tenant=caller.tenant,
         name=body.name,
@@ -74,7 +74,7 @@ async def list_schedules(
 
 @router.get("/{schedule_id}", response_model=ScheduleView, operation_id="getSchedule")
 async def get_schedule(request: Request, schedule_id: str, here: Here, caller: Reader) -> Response:
-    """Read a schedule: when it is due, what it made last, and why its last run made nothing if it did not."""
+    """Read a schedule: its next run, its last job or suite, and the reason if its last run failed."""
     row = await _found(here, schedule_id, caller.tenant)
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(ScheduleView.of(row), headers=headers)
@@ -87,12 +87,12 @@ async def change_schedule(
     here: Here,
     caller: Writer,
 ) -> Response:
-    """Change a schedule, pause it or resume it. What is left out stays; a new rhythm begins now."""
+    """Change, pause or resume a schedule. Omitted fields stay; a new rhythm begins now."""
     row = await _found(here, schedule_id, caller.tenant)
     rhythm = row.rhythm
     if body.cron is not None or body.interval_s is not None:
         rhythm = checked_rhythm(here, body.cron, body.interval_s)
-    orders = row.orders if body.request is None else await standing_orders(here, caller, body.request)
+    orders = row.orders if body.request is None else await prepared_orders(here, caller, body.request)
     changed = await here.database.write(
         schedules.replace,
         row.id,
@@ -109,7 +109,7 @@ async def change_schedule(
 
 @router.delete("/{schedule_id}", status_code=204, operation_id="removeSchedule", response_description="Removed.")
 async def remove_schedule(schedule_id: str, here: Here, caller: Writer) -> Response:
-    """End a schedule. What it made stays."""
+    """Remove a schedule. Its jobs and suites stay."""
     if not await here.database.write(schedules.remove, schedule_id, caller.tenant):
         raise not_found("schedule", schedule_id)
     return Response(status_code=204)
@@ -120,10 +120,10 @@ async def remove_schedule(schedule_id: str, here: Here, caller: Writer) -> Respo
     status_code=202,
     response_model=ScheduleView,
     operation_id="runSchedule",
-    response_description="Made; `Location` is the job or the suite.",
+    response_description="Accepted; `Location` is the job or the suite.",
 )
 async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Repeat) -> Response:
-    """Run a schedule now, paused or not. Its times stay as they are."""
+    """Run a schedule now, even if it is paused. Its next time stays the same."""
     by, count = repeat.by(caller), len((await _found(here, schedule_id, caller.tenant)).orders.jobs)
     if not await here.database.read(_is_known, by):
         await take(here, caller, count)
@@ -137,8 +137,8 @@ async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Rep
     answer = await here.database.write(once, by, run)
     if isinstance(answer, Run):
         for job_id in answer.job_ids:
-            here.bell.ring(job_id)
-    left = await here.rates.left(caller.purse)
+            here.dispatcher.ring(job_id)
+    left = await here.rate_limiter.left(caller.rate_key)
     return answer.response(**left.headers)
 
 

@@ -1,4 +1,4 @@
-"""Schedules: a rating or a suite that is asked for again and again."""
+"""Schemas of schedules: ratings and suites that are repeated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag
 
-from service.http.openapi.common_schemas import Asked, Instant, Told, instant, maybe_instant
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, instant, maybe_instant
 from service.jobs.schemas import RatingRequest
 from service.suites.schemas import SuiteRequest
 from store.suites.schedules import StoredSchedule
@@ -27,43 +27,43 @@ Cron = Annotated[str, Field(min_length=9, max_length=100, examples=["0 3 * * 1"]
 Interval = Annotated[int, Field(ge=1, le=10 * 366 * 86_400, examples=[604_800])]
 
 
-class ScheduleRequest(Asked):
-    """Have something rated again and again."""
+class ScheduleRequest(RequestModel):
+    """Request to create a schedule."""
 
     name: Title
-    """What people call it."""
+    """Name for people."""
     request: AnyRequest
-    """A body of `POST /v1/jobs` or of `POST /v1/suites`. Its target is a saved one or has no secret. Each run
-    measures anew with a seed of its own: `seed` and `max_age_s` do not apply."""
+    """A body of `POST /v1/jobs` or of `POST /v1/suites`. Its target must be saved or have no secret. Each run measures
+    anew with its own seed: `seed` and `max_age_s` do not apply."""
     cron: Cron | None = None
-    """Minute, hour, day of the month, month and day of the week, in UTC. This or `interval_s`."""
+    """Minute, hour, day of the month, month and day of the week, in UTC. Send either this or `interval_s`."""
     interval_s: Interval | None = None
-    """Seconds from one run to the next. This or `cron`."""
+    """Seconds from one run to the next. Send either this or `cron`."""
     paused: bool = False
-    """Whether it waits to be resumed."""
+    """Whether the schedule is paused."""
 
 
-class ScheduleChange(Asked):
-    """Change a schedule; what is left out stays as it is."""
+class ScheduleChange(RequestModel):
+    """Change of a schedule; omitted fields stay as they are."""
 
     name: Title | None = None
     request: AnyRequest | None = None
     cron: Cron | None = None
-    """Takes the place of `interval_s`."""
+    """Replaces `interval_s`."""
     interval_s: Interval | None = None
-    """Takes the place of `cron`."""
+    """Replaces `cron`."""
     paused: bool | None = None
 
 
-class LastRun(Told):
-    """What a schedule made last."""
+class LastRun(ResponseModel):
+    """The job or suite of a schedule's last run."""
 
     kind: Literal["job", "suite"]
     id: str
     href: str
 
 
-class ScheduleView(Told):
+class ScheduleView(ResponseModel):
     """A schedule."""
 
     id: str
@@ -73,20 +73,20 @@ class ScheduleView(Told):
     interval_s: int | None
     paused: bool
     next_at: Instant | None
-    """When it is due; null while it is paused. A time that was missed is made up for once."""
+    """Time of the next run; null while it is paused. Missed runs are made up for by one run."""
     last_at: Instant | None
-    """When it last ran."""
+    """Time of the last run."""
     last_made: LastRun | None
-    """The last job or suite it made."""
+    """The job or suite of the last successful run."""
     last_failure: str | None
-    """Why its last run made nothing; null where it did."""
+    """The reason why its last run failed; null if it succeeded."""
     created_at: Instant
     updated_at: Instant
     links: dict[str, str]
 
     @classmethod
     def of(cls, row: StoredSchedule) -> Self:
-        """Show a stored schedule."""
+        """Build the view of a stored schedule."""
         here = f"/v1/schedules/{row.id}"
         return cls(
             id=row.id,
@@ -105,7 +105,7 @@ class ScheduleView(Told):
         )
 
 
-class ScheduleList(Told):
+class ScheduleList(ResponseModel):
     """One page of schedules, newest first."""
 
     items: list[ScheduleView]
@@ -113,7 +113,7 @@ class ScheduleList(Told):
 
 
 def made(made_id: str | None) -> LastRun | None:
-    """Say where a run's job or suite is; the id tells which it is."""
+    """Build the view of a run's job or suite, which its id tells apart."""
     if made_id is None:
         return None
     kind: Literal["job", "suite"] = "suite" if made_id.startswith("sui_") else "job"

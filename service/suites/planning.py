@@ -1,4 +1,4 @@
-"""How a suite becomes orders: one for each combination that makes sense, and a reason for each that does not."""
+"""Planning of a suite: an order for each valid combination, and a reason for each invalid one."""
 
 from __future__ import annotations
 
@@ -18,46 +18,45 @@ from service.http.json import located
 from service.http.problems import Problem
 from service.jobs.schemas import RatingRequest
 from service.jobs.submission import Order, rating_order
-from service.suites.schemas import MOST_CELLS, SuiteRequest
-from service.targets.target_resolution import OrderedTarget, resolve_target
+from service.suites.schemas import MAX_CELLS, SuiteRequest
+from service.targets.target_resolution import ResolvedTarget, resolve_target
 from store.ratings.experiment_json import parse_method
 from store.suites.suites import Cell
 
 SET_BY_THE_SUITE = ("method", "attribute", "languages")
-"""Fields of an experiment that a cell has from its place in the matrix."""
+"""Fields of an experiment that the suite sets for each cell."""
 
 
 @dataclass(frozen=True)
 class Omitted:
-    """A combination that makes no sense; `field` is the experiment's field that says so, if one does."""
+    """An invalid combination, with the reason, and the invalid field of the experiment if there is one."""
 
     cell: Cell
     reason: str
     field: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down as the suite keeps it."""
+        """Return it as it is stored with the suite."""
         return {**vars(self.cell), "reason": self.reason}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a suite orders."""
+    """The orders of a suite, and its invalid combinations."""
 
     asked: Mapping[str, Any]
-    target: OrderedTarget
+    target: ResolvedTarget
     orders: tuple[tuple[Cell, Order], ...]
     omitted: tuple[Omitted, ...]
 
 
-async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, standing: bool = False) -> Plan:
-    """Make an order for each combination of a suite that makes sense; `standing` as for `rating_order`.
+async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
+    """Return the orders of a suite's valid combinations; `recurring` as for `rating_order`.
 
     Raises
     ------
     Problem, SpecificationError
-        If the target cannot be reached as it is described, there are too many cells, or a name that was given
-        leads to none.
+        If the target's description is invalid, there are too many cells, or a name in the request leads to none.
     """
     for field in ("methods", "attributes", "languages"):
         if (named := getattr(body, field)) is not None:
@@ -65,30 +64,30 @@ async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, stand
     target = await resolve_target(here, caller, body.target)
     kinds = _methods(body, Kind(target.descriptor["kind"]))
     cells = list(_cells(body, kinds))
-    if len(cells) > MOST_CELLS:
-        raise OutOfBounds(f"the suite has {len(cells)} cells; at most {MOST_CELLS} are measured together, ask for less")
+    if len(cells) > MAX_CELLS:
+        raise OutOfBounds(f"the suite has {len(cells)} cells; at most {MAX_CELLS} are allowed")
     orders: list[tuple[Cell, Order]] = []
     omitted: list[Omitted] = []
     for cell in cells:
-        await asyncio.sleep(0)  # a cell takes a millisecond or two of thinking; others have their turn between
-        made = await _order(here, caller, body, cell, target, standing=standing)
+        await asyncio.sleep(0)  # a cell takes 1-2 ms of computing; other requests run between cells
+        made = await _order(here, caller, body, cell, target, recurring=recurring)
         if isinstance(made, Omitted):
             omitted.append(made)
         else:
             orders.append((cell, made))
-    _refuse_idle_names(body, [cell for cell, _ in orders], omitted)
+    _refuse_unused_names(body, [cell for cell, _ in orders], omitted)
     return Plan(as_asked(body), target, tuple(orders), tuple(omitted))
 
 
 def as_asked(body: SuiteRequest | RatingRequest) -> dict[str, Any]:
-    """Write a request down as it was sent, without the target's secret."""
-    written: dict[str, Any] = body.model_dump(mode="json", exclude={"target": {"secret"}})
-    return written
+    """Return the JSON of a request, without the target's secret."""
+    request: dict[str, Any] = body.model_dump(mode="json", exclude={"target": {"secret"}})
+    return request
 
 
 # ---------------------------------------------------------------------------- cells
 def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
-    """List the methods that were named, or else all that can rate the kind."""
+    """Return the named methods, or all methods that can rate the kind."""
     known = {method_name(each): each for each in every_method()}
     if body.methods is None:
         return [each for each in every_method() if kind in each.kinds]
@@ -97,12 +96,12 @@ def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
             raise UnknownName("method", name, known, f"methods.{place}")
         if kind not in known[name].kinds:
             can = " or a ".join(sorted(known[name].kinds))
-            raise SpecificationError(f"{name} rates a {can}, and this target is a {kind}", f"methods.{place}")
+            raise SpecificationError(f"{name} can rate a {can}, but this target is a {kind}", f"methods.{place}")
     return [known[name] for name in body.methods]
 
 
 def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
-    """Go through the matrix, row by row."""
+    """Yield the cells of the matrix, row by row."""
     for kind in kinds:
         for attribute in body.attributes or attributes():
             for language in _languages(body, kind):
@@ -110,13 +109,13 @@ def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
 
 
 def _languages(body: SuiteRequest, kind: type[AnyMethod]) -> list[str]:
-    """List the languages of a method's cells; one without a name where it asks in none."""
+    """Return the languages of a method's cells; one empty name if the method has no languages."""
     own: tuple[str, ...] | None = getattr(kind, "languages", None)  # a field's default
     return [""] if own is None else list(body.languages or own)
 
 
 def _written(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
-    """Write a cell's experiment as a request for a single rating would."""
+    """Return a cell's experiment as JSON, as in a request for a single rating."""
     everywhere = {name: getattr(body, name) for name in ("confidence", "delta") if getattr(body, name) is not None}
     own = {"method": cell.method, "attribute": cell.attribute}
     in_language = {"languages": [cell.label]} if cell.label else {}
@@ -125,7 +124,7 @@ def _written(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------- orders
 async def _order(
-    here: Service, caller: Caller, body: SuiteRequest, cell: Cell, target: OrderedTarget, *, standing: bool
+    here: Service, caller: Caller, body: SuiteRequest, cell: Cell, target: ResolvedTarget, *, recurring: bool
 ) -> Order | Omitted:
     try:
         method = parse_method(_written(body, cell))
@@ -142,7 +141,7 @@ async def _order(
         max_calls=body.max_calls,
     )
     try:
-        return await rating_order(here, caller, request, target, standing=standing)
+        return await rating_order(here, caller, request, target, recurring=recurring)
     except Problem as problem:
         if problem.kind.code != "bad-specification":
             raise
@@ -154,9 +153,9 @@ def _field_of(problem: Problem) -> str | None:
     return pointer.removeprefix("/experiment/").replace("/", ".") if pointer.startswith("/experiment/") else None
 
 
-# ---------------------------------------------------------------------------- names that lead nowhere
-def _refuse_idle_names(body: SuiteRequest, cells: list[Cell], omitted: list[Omitted]) -> None:
-    """Refuse a name that was given and leads to no cell, with the first reason why."""
+# ---------------------------------------------------------------------------- names without a cell
+def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Omitted]) -> None:
+    """Refuse a name in the request that leads to no cell, with the first reason."""
     planned = {one.cell.method for one in omitted} | {cell.method for cell in cells}
     for method, own in body.settings.items():
         with located("settings", method):
@@ -171,14 +170,14 @@ def _refuse_idle_names(body: SuiteRequest, cells: list[Cell], omitted: list[Omit
             if not any(getattr(cell, what) == name for cell in cells):
                 why = [one for one in omitted if getattr(one.cell, what) == name]
                 with located(*_place_of(body, why, place, number)):
-                    raise SpecificationError(why[0].reason if why else "no method of this suite asks in languages")
+                    raise SpecificationError(why[0].reason if why else "no method of this suite has languages")
     if not cells:
         with located(*_place_of(body, omitted, "methods", None)):
             raise SpecificationError(omitted[0].reason if omitted else "no method rates this kind of target")
 
 
 def _place_of(body: SuiteRequest, why: list[Omitted], place: str, number: int | None) -> tuple[str | int, ...]:
-    """Point at the setting that is to blame where one is, else at the name."""
+    """Return the place of the setting that excluded the cells, or that of the name."""
     if why and why[0].field:
         field, method = why[0].field.split(".")[0], why[0].cell.method
         if field in body.settings.get(method, {}):

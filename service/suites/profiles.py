@@ -1,4 +1,4 @@
-"""A suite as people and catalogs read it: a matrix of letters, its worst, and how far it has come."""
+"""Profile of a suite: a matrix of letters, the worst letter, and the progress."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Documents = Mapping[str, Mapping[str, Any]]
 
 
 def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
-    """Show a suite as lists do."""
+    """Build the view of a suite in a list."""
     return SuiteLine(**_line(suite, counted))
 
 
 def suite_view(shown: Shown, now_s: float) -> SuiteView:
-    """Show a suite as a profile; `now_s` is in seconds since 1970."""
+    """Build the profile of a suite; `now_s` is in seconds since 1970."""
     suite, cells, documents = shown
     views: dict[Cell, CellView] = {one.cell: _cell(one, documents, now_s) for one in cells}
     for one in suite.request["omitted"]:
@@ -42,7 +42,7 @@ def suite_view(shown: Shown, now_s: float) -> SuiteView:
 
 
 def version_of(shown: Shown, now_s: float) -> str:
-    """Name a state of a profile: it changes with every job, and when a rating expires or is withdrawn."""
+    """Return the entity tag of a profile; it changes with every job, and when a rating expires or is withdrawn."""
     _, cells, _ = shown
     expired = sum(_expired(one, now_s) for one in cells)
     withdrawn = sum(one.withdrawn_at is not None for one in cells)
@@ -105,7 +105,7 @@ def _cell(one: StoredCell, documents: Documents, now_s: float) -> CellView:
 
 
 def _reason(one: StoredCell, document: Mapping[str, Any]) -> str | None:
-    """Say why there is no letter: the job failed, or nothing could be measured."""
+    """Return the reason why a cell has no letter: the job failed, or nothing could be measured."""
     if one.error is not None:
         return str(one.error.get("detail") or one.error.get("title"))
     reasons = document.get("reasons") or [{"text": None}]
@@ -119,8 +119,8 @@ def _omitted(one: Mapping[str, str]) -> CellView:
 
 
 def _worst(cells: Sequence[StoredCell], documents: Documents) -> WorstView | None:
-    """Find the worst letter; a rating that was withdrawn says nothing any more."""
-    said = [documents[str(one.rating_id)] for one in cells if one.letter is not None and one.withdrawn_at is None]
+    """Return the worst letter, without withdrawn ratings."""
+    valid = [documents[str(one.rating_id)] for one in cells if one.letter is not None and one.withdrawn_at is None]
     rated = [
         RatedCell(
             str(document["letter"]),
@@ -128,7 +128,7 @@ def _worst(cells: Sequence[StoredCell], documents: Documents) -> WorstView | Non
             document["probabilities"],
             float(document.get("confidence") or CONFIDENCE),
         )
-        for document in said
+        for document in valid
     ]
     found = worst_of(rated, missing=len(cells) - len(rated))
     if found is None:

@@ -1,4 +1,4 @@
-"""``/v1/suites``: several methods, attributes and languages against one target, read as one profile."""
+"""``/v1/suites``: ratings of one target by several methods, attributes and languages, as one profile."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ async def request_suite(
     wait: Wait,
     response: Response,
 ) -> Response:
-    """Ask for a profile: each combination of method, attribute and language becomes a job.
+    """Request a profile: each combination of method, attribute and language becomes a job.
 
-    Always answers 202 with the suite's address in `Location`. All jobs are made, or none. What an earlier rating
-    answers, or runs already, is not measured twice.
+    Always answers 202 with the suite's address in `Location`. All jobs are created, or none. Earlier ratings and
+    running jobs are reused.
     """
     plan = await plan_suite(here, caller, body)
 
@@ -67,7 +67,7 @@ async def list_suites(
 async def get_suite(
     request: Request, suite_id: str, here: Here, caller: Reader, wait: Wait, response: Response
 ) -> Response:
-    """Read a profile: the letter of each cell, the worst of them, and how far the rest has come."""
+    """Read a profile: the letter of each cell, the worst letter, and the progress."""
     shown = await _read(here, suite_id, caller.tenant)
     if wait and not none_match(request, version_of(shown, here.clock())):
         await wait_for_end(here, shown[1], wait)
@@ -79,7 +79,7 @@ async def get_suite(
 
 @router.post("/{suite_id}/cancel", response_model=SuiteView, operation_id="cancelSuite")
 async def cancel(suite_id: str, here: Here, caller: Writer) -> Response:
-    """Cancel the jobs that the suite made; those that were running before it go on. If all have ended, 409."""
+    """Cancel the jobs that the suite created; jobs that it joined continue. 409 if all have ended."""
     cancelled = await here.database.write(cancel_suite, suite_id, caller.tenant)
     if cancelled is None:
         raise not_found("suite", suite_id)

@@ -1,4 +1,4 @@
-"""How a suite is placed: what is known is taken, what runs is joined, and the rest is added together."""
+"""Submission of suites: reuse earlier ratings, join running jobs, and add the other jobs together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, keep, once
+from service.http.idempotency import Repeatable, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
@@ -31,7 +31,7 @@ Show = Callable[[Shown], Answer]
 
 @dataclass(frozen=True)
 class PlacedSuite(Answer):
-    """The answer to a suite, with its cells and the jobs that were made just now."""
+    """The answer to a suite, with its cells and its new jobs."""
 
     suite_id: str = field(kw_only=True)
     tenant: str = field(kw_only=True)
@@ -47,9 +47,9 @@ class PlacedSuite(Answer):
 async def place_suite(
     here: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
 ) -> tuple[Answer, Allowance]:
-    """Place a suite, all of it or nothing; with `wait`, answer when it has ended or after so many seconds.
+    """Place a suite completely or not at all; with `wait`, answer when it has ended or after so many seconds.
 
-    Only the jobs that are new work take from the caller's rate, one each.
+    Each new job takes one from the caller's rate limit.
 
     Raises
     ------
@@ -65,37 +65,37 @@ async def place_suite(
     answer = await here.database.write(_place, tenant, plan, repeat, show, here.settings.max_active_jobs, bool(wait))
     if isinstance(answer, PlacedSuite):
         for job_id in answer.made:
-            here.bell.ring(job_id)
+            here.dispatcher.ring(job_id)
         if wait and not answer.finished:
             await wait_for_end(here, answer.cells, wait)
-            answer = await here.database.write(_show_again, answer, repeat, show)
-    return answer, await here.rates.left(caller.purse)
+            answer = await here.database.write(_answer_after_wait, answer, repeat, show)
+    return answer, await here.rate_limiter.left(caller.rate_key)
 
 
 async def take(here: Service, caller: Caller, new: int) -> None:
-    """Use so many of the caller's new jobs, or refuse without using any.
+    """Take `new` jobs from the caller's rate limit, or refuse without taking any.
 
     Raises
     ------
     Problem
         ``rate-limited``.
     """
-    allowance = await here.rates.take(caller.purse, new)
+    allowance = await here.rate_limiter.take(caller.rate_key, new)
     if not allowance.allowed:
         raise rate_limited(allowance)
 
 
 async def wait_for_end(here: Service, cells: Sequence[StoredCell], within_s: float) -> None:
-    """Wait until every job has ended, at most so many seconds. One is followed at a time: all must end."""
+    """Wait until every job has ended, at most `within_s` seconds."""
     clock = asyncio.get_running_loop().time
     until = clock() + within_s
     for cell in cells:
         if not cell.finished and (left_s := until - clock()) > 0:
-            await here.feed.ended(cell.job_id, left_s)
+            await here.event_stream.ended(cell.job_id, left_s)
 
 
 def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
-    """Read a suite with everything its profile shows, in three queries."""
+    """Read a suite with its cells and their ratings, in three queries."""
     suite = suites.find(c, suite_id, tenant)
     if suite is None:
         return None
@@ -105,12 +105,12 @@ def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
 
 
 def cancel_suite(c: Any, suite_id: str, tenant: str) -> list[str] | None:
-    """Cancel the jobs that a suite made; those that it joined go on for whoever asked first.
+    """Cancel the jobs that a suite created; jobs that it joined continue.
 
     Returns
     -------
     list of str or None
-        The jobs, in the order of their ids; ``None`` where the tenant has no such suite.
+        The ids of the cancelled jobs, sorted; ``None`` if the tenant has no such suite.
 
     Raises
     ------
@@ -124,15 +124,15 @@ def cancel_suite(c: Any, suite_id: str, tenant: str) -> list[str] | None:
     if not unfinished:
         raise Problem("already-finished", "every job of the suite has ended")
     own = sorted(set(unfinished) - set(suite.request["joined"]))
-    for job_id in own:  # in order of their ids, so that two who cancel the same cannot wait for each other
-        with suppress(AlreadyFinished):  # since its cell was read; then there is nothing to cancel
+    for job_id in own:  # sorted, so that two concurrent cancellations cannot deadlock
+        with suppress(AlreadyFinished):  # it ended after its cell was read
             jobs.request_cancel(c, job_id, tenant)
     return own
 
 
 # ---------------------------------------------------------------------------- one transaction
 def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
-    """Count the jobs that would be new work. Without a transaction: `_place` decides."""
+    """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
     if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
         return 0
     wanted, _ = _settle(plan, _known(c, tenant, plan))
@@ -142,10 +142,10 @@ def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
 def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, most: int, waits: bool) -> Answer:
     def work(c: Any) -> PlacedSuite:
         wanted, ids = _settle(plan, _known(c, tenant, plan))
-        _refuse_crowd(c, tenant, [new for new, rating_id in wanted if rating_id is None], most)
+        _refuse_too_many(c, tenant, [new for new, rating_id in wanted if rating_id is None], most)
         jobs.add_all(c, wanted)
-        born = {new.id for new, _ in wanted}
-        suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - born)))
+        added = {new.id for new, _ in wanted}
+        suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added)))
         shown = read_suite(c, suite.id, tenant)
         assert shown is not None  # noqa: S101  it was just written
         answer = show(shown)
@@ -162,12 +162,12 @@ def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, most
     return once(c, repeat, work, lambda placed: not waits or placed.finished)
 
 
-def _show_again(c: Any, placed: PlacedSuite, repeat: Repeatable, show: Show) -> Answer:
-    """Shape the answer again after the wait; a repetition of the request shall get this one."""
+def _answer_after_wait(c: Any, placed: PlacedSuite, repeat: Repeatable, show: Show) -> Answer:
+    """Build the answer again after the wait, and store it for repetitions of the request."""
     shown = read_suite(c, placed.suite_id, placed.tenant)
     assert shown is not None  # noqa: S101  suites are never removed
     answer = show(shown)
-    keep(c, repeat, answer)
+    store_answer(c, repeat, answer)
     return answer
 
 
@@ -177,7 +177,7 @@ def _known(c: Any, tenant: str, plan: Plan) -> dict[str, Known]:
 
 
 def _settle(plan: Plan, known: dict[str, Known]) -> tuple[list[tuple[NewJob, str | None]], list[str]]:
-    """Say which jobs are to be written, each with the rating that answers it, and the job of each cell."""
+    """Return the jobs to add, each with the rating that answers it, and the job id of each cell."""
     wanted: dict[str, tuple[NewJob, str | None]] = {}
     ids: list[str] = []
     for _, order in plan.orders:
@@ -186,19 +186,19 @@ def _settle(plan: Plan, known: dict[str, Known]) -> tuple[list[tuple[NewJob, str
             ids.append(str(one.twin_id))
             continue
         answered = one.rating_id if one.rating_visibility == new.visibility else None
-        first, _ = wanted.setdefault(new.request_digest, (new, answered))  # two cells may come to the same question
+        first, _ = wanted.setdefault(new.request_digest, (new, answered))  # two cells can have the same request
         ids.append(first.id)
     return list(wanted.values()), ids
 
 
 def _joins(new: NewJob, known: Known) -> bool:
-    """Whether a job that runs gives everything that was asked for, and no rating gives it at once."""
+    """Return whether a running job has the requested visibility and callback, and no rating answers the request."""
     if known.twin_id is None or known.rating_visibility == new.visibility:
         return False
     return known.twin_visibility == new.visibility and new.callback_url in {None, known.twin_callback_url}
 
 
-def _refuse_crowd(c: Any, tenant: str, new: Sequence[NewJob], most: int) -> None:
+def _refuse_too_many(c: Any, tenant: str, new: Sequence[NewJob], most: int) -> None:
     active = jobs.count_unfinished(c, tenant) if new else 0
     if active + len(new) > most:
         detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {most}"

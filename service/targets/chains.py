@@ -1,7 +1,7 @@
-"""Chains: the saved targets that links name are looked up, so that a job carries what it will call.
+"""Resolution of the saved targets in a chain, so that a job holds the descriptions of all its services.
 
-A link that names a saved target says nothing else of it than the target itself does: a secret is
-only ever sent to where its target was saved for.
+A link cannot override fields of the saved target that it names. So a secret is sent only to the address that it was
+saved with.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from store.ratings import compositions
 from store.targets.targets import StoredTarget, descriptor
 
 CHAIN = "chain"
-"""The protocol of targets that are several (`workers.targets.chain.chain`, which is not known here)."""
+"""Protocol of chains of targets (implemented in `workers.targets.chain.chain`)."""
 
-WRITTEN_IN_THE_CHAIN = "path"
-"""What a link says itself, whichever target it names."""
+OWN_FIELD = "path"
+"""The field of a link that a saved target does not have."""
 
 
 async def with_links(here: Service, tenant: str, target: Mapping[str, Any], *, saved: bool = False) -> dict[str, Any]:
-    """Fill the descriptions of the targets that links name into a target's description.
+    """Insert the descriptions of the saved targets that a chain's links name.
 
     Parameters
     ----------
     here : Service
     tenant : str
-        Whose targets are meant.
+        Owner of the targets.
     target : mapping
-        Any target's description; one that is no chain is left as it is.
+        Description of any target; returned unchanged if it is not a chain.
     saved : bool
-        Whether the chain was saved: its links are then as they are now, and not as they were.
+        Whether the chain itself is a saved target; its links then get the current descriptions.
 
     Raises
     ------
     SpecificationError
-        With the field to mend, such as ``settings.links.0.id``.
+        With the invalid field, such as ``settings.links.0.id``.
     """
     links = target["settings"].get("links") if target["protocol"] == CHAIN else None
     if not isinstance(links, list) or not any(map(_names_target, links[:MOST])):
-        return dict(target)  # what is no list of links is refused with the rest of the settings
+        return dict(target)  # malformed links are refused by the check of the settings
     named = {link["id"] for link in links[:MOST] if _names_target(link)}
     found = await here.database.read(compositions.targets_named, tenant, named)
     filled = [_filled(link, found, place, saved) if _names_target(link) else link for place, link in enumerate(links)]
@@ -59,9 +59,9 @@ def _filled(link: Mapping[str, Any], found: Mapping[str, StoredTarget], place: i
     if row is None:
         raise SpecificationError(f"no target has the id {link['id'][:80]!r}; POST /v1/targets saves one", f"{where}.id")
     own = {"id": link["id"], **descriptor(row)}
-    for name in () if saved else sorted(link.keys() - {WRITTEN_IN_THE_CHAIN}):
+    for name in () if saved else sorted(link.keys() - {OWN_FIELD}):
         if name not in own or link[name] != own[name]:
-            why = f"{where} names a saved target, which says this itself; leave {name} out"
+            why = f"{where} names a saved target, which has its own {name}; leave {name} out"
             raise SpecificationError(why, f"{where}.{name}")
-    path = {name: link[name] for name in link.keys() & {WRITTEN_IN_THE_CHAIN}}
+    path = {name: link[name] for name in link.keys() & {OWN_FIELD}}
     return {**own, **path}

@@ -1,4 +1,4 @@
-"""What a target was rated over time, and what changed from one rating to the next."""
+"""Rating histories of targets and addresses, with the changes from one rating to the next."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def target_history(
     caller: Reader,
     query: Annotated[HistoryQuery, Query()],
 ) -> Response:
-    """Follow a saved target's ratings through time, newest first, withdrawn ones marked."""
+    """List a saved target's ratings, newest first, with the changes between them; withdrawn ones are marked."""
     name = f"history of {row.id}"
     asked = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
     steps = await here.database.read(history.of_target, caller.tenant, row.id, **asked)
@@ -47,7 +47,7 @@ async def address_history(
     caller: PublicReader,
     query: Annotated[AddressHistoryQuery, Query()],
 ) -> Response:
-    """Follow the ratings of an address through time: yours and everyone's public ones, newest first."""
+    """List the ratings of an address, your own and public ones, newest first, with the changes between them."""
     asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
     steps = await here.database.read(history.of_url, caller.tenant, **asked)
     return await _listed(request, response, query, "history", steps)
@@ -61,7 +61,7 @@ async def _listed(request: Request, response: Response, query: PageQuery, name: 
 
 
 def _entries(steps: Sequence[Step]) -> list[HistoryEntry]:
-    """Hold each rating against the one before; a page of long ones takes some milliseconds."""
+    """Compare each rating with the previous one; a page of long ratings takes several milliseconds."""
     return [
         HistoryEntry.of(
             step, None if step.previous is None else difference(step.previous.document, step.rating.document)

@@ -1,4 +1,4 @@
-"""``/v1/targets``: saved targets. Secrets go in and never come out."""
+"""``/v1/targets``: saved targets. Their secrets are never shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.jobs.submission import probe_order
 from service.targets.chains import with_links
 from service.targets.schemas import TargetDescription, TargetList, TargetView
 from service.targets.target_resolution import (
-    OrderedTarget,
+    ResolvedTarget,
     check_target,
     check_uploaded,
     of_described,
@@ -39,11 +39,11 @@ Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
 
 @router.post("", status_code=201, response_model=TargetView, operation_id="saveTarget", response_description="Saved.")
 async def save_target(body: Description, here: Here, caller: TargetWriter, repeat: Repeat) -> Response:
-    """Save a target, so that jobs can name it and its secret is sent only once."""
+    """Save a target, so that jobs can name it by id and its secret is sent only once."""
     with located():
         asked = of_described(body)
         described = await with_links(here, caller.tenant, asked.descriptor)
-        check_target(here, OrderedTarget(described, asked.secret))
+        check_target(here, ResolvedTarget(described, asked.secret))
         await check_uploaded(here, caller.tenant, described)
     target_id = new_id("tgt")
     new = _new_target(here, asked.secret, described, caller.tenant, target_id)
@@ -71,7 +71,7 @@ async def list_targets(
 
 
 async def found_target(target_id: str, here: Here, caller: Reader) -> StoredTarget:
-    """Read the target that a path names."""
+    """Return the target in the path."""
     row = await here.database.read(targets.find, target_id, caller.tenant)
     if row is None:
         raise not_found("target", target_id)
@@ -79,7 +79,7 @@ async def found_target(target_id: str, here: Here, caller: Reader) -> StoredTarg
 
 
 async def own_target(target_id: str, here: Here, caller: TargetWriter) -> StoredTarget:
-    """Read the target that a path names, for someone who may change it."""
+    """Return the target in the path, for a caller who can change it."""
     return await found_target(target_id, here, caller)
 
 
@@ -89,22 +89,22 @@ OwnTarget = Annotated[StoredTarget, Depends(own_target)]
 
 @router.get("/{target_id}", response_model=TargetView, operation_id="getTarget")
 async def get_target(request: Request, row: FoundTarget) -> Response:
-    """Read a target; of its secret only the last characters."""
+    """Read a target, with only the last characters of its secret."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(TargetView.of(row), headers=headers)
 
 
 @router.put("/{target_id}", response_model=TargetView, operation_id="replaceTarget")
 async def replace_target(body: Description, row: OwnTarget, here: Here, caller: TargetWriter) -> Response:
-    """Replace a target. Leave `secret` out to keep the one it has; `null` removes it.
+    """Replace a target. Without `secret`, it keeps its secret; `null` removes it.
 
-    Jobs that are running go on with the target as it was.
+    Running jobs continue with the earlier description.
     """
     keep = "secret" not in body.model_fields_set
     asked = of_described(body)
     with located():
         described = await with_links(here, caller.tenant, asked.descriptor)
-        check_target(here, OrderedTarget(described, open_secret(here, row) if keep else asked.secret))
+        check_target(here, ResolvedTarget(described, open_secret(here, row) if keep else asked.secret))
         await check_uploaded(here, caller.tenant, described)
     new = _new_target(here, asked.secret, described, caller.tenant, row.id)
     replaced = await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep)
@@ -126,12 +126,12 @@ async def remove_target(target_id: str, here: Here, caller: TargetWriter) -> Res
     status_code=202,
     response_model=JobView,
     operation_id="probeTarget",
-    response_description="The probe was accepted; 200 instead if it ended while it was waited for.",
+    response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def probe_target(
     request: Request, row: OwnTarget, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
 ) -> Response:
-    """Try a target without rating it: its presence, its order and length, the cost of a call.
+    """Test a target without rating it: reachability, order and length of its answers, cost of a call.
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
     """

@@ -1,4 +1,4 @@
-"""Targets: the services that are rated."""
+"""Schemas of targets: the rated services."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from typing import Annotated, Any, Self
 from pydantic import Field, SecretStr
 
 from assay.canonical import target_digest
-from service.http.openapi.common_schemas import Asked, Instant, KindName, Told, Url, instant
+from service.http.openapi.common_schemas import Instant, KindName, RequestModel, ResponseModel, Url, instant
 from store.targets.targets import StoredTarget
 
 
-class Limits(Asked):
-    """How hard a target may be worked."""
+class Limits(RequestModel):
+    """Limits of the load on a target."""
 
     concurrency: Annotated[int, Field(ge=1, le=256)] = 8
-    """Calls in flight at once."""
+    """Maximum number of concurrent calls."""
     requests_per_second: Annotated[float, Field(gt=0, le=10_000)] | None = None
-    """Calls a second, over all jobs; null leaves it to the target's own refusals."""
+    """Maximum calls per second, over all jobs; null means no limit but the target's own (429)."""
     timeout_s: Annotated[float, Field(ge=0.05, le=600)] = 30
-    """Seconds until a call is given up."""
+    """Seconds after which a call is given up."""
 
 
-class TargetDescription(Asked):
-    """A service to be rated, and how to reach it."""
+class TargetDescription(RequestModel):
+    """A service to rate, and its connection."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, examples=["Apertium eng-spa"])]
-    """What people call it."""
+    """Name for people."""
     kind: KindName
-    """What it does, which decides the questions it can be asked."""
+    """Kind of service; it determines the possible methods."""
     protocol: Annotated[str, Field(min_length=1, max_length=50, examples=["libretranslate"])]
-    """How it speaks; see `/v1/protocols`."""
+    """Protocol of the service; see `/v1/protocols`."""
     base_url: Url | None = None
-    """Where it is; some protocols need none."""
+    """Address of the service; some protocols need none."""
     secret: Annotated[SecretStr, Field(min_length=1, max_length=8192)] | None = None
-    """Its key or token. Sealed before it is stored, and never shown again."""
+    """Its key or token. Stored encrypted, and never shown."""
     settings: Annotated[dict[str, Any], Field(max_length=50, default_factory=dict)]
-    """The protocol's own settings; their schema is at `/v1/protocols`."""
+    """Settings of the protocol; their schema is at `/v1/protocols`."""
     limits: Limits = Limits()
-    """How hard it may be worked."""
+    """Limits of the load on the service."""
 
 
-class TargetReference(Asked):
-    """A target that was saved before."""
+class TargetReference(RequestModel):
+    """A saved target."""
 
     id: Annotated[str, Field(max_length=64, examples=["tgt_01KA8Z6M3YQ8V5T2N7R4W9X0CD"])]
-    """Its id, from `POST /v1/targets`."""
+    """Id of the target, from `POST /v1/targets`."""
 
 
-class TargetView(Told):
-    """A saved target. Its secret is never shown, only its last characters."""
+class TargetView(ResponseModel):
+    """A saved target. Only the last characters of its secret are shown."""
 
     id: str
     name: str
@@ -58,17 +58,17 @@ class TargetView(Told):
     protocol: str
     base_url: str | None
     secret_hint: Annotated[str | None, Field(examples=["…x9f2"])]
-    """The last four characters of the secret, or null where there is none."""
+    """The last four characters of the secret; null if there is none."""
     settings: dict[str, Any]
     limits: dict[str, Any]
     digest: str
-    """What ratings know it by: sha256 over kind, protocol, address and settings."""
+    """SHA-256 digest of kind, protocol, address and settings, which ratings name."""
     created_at: Instant
     updated_at: Instant
 
     @classmethod
     def of(cls, row: StoredTarget) -> Self:
-        """Show a stored target."""
+        """Build the view of a stored target."""
         return cls(
             id=row.id,
             name=row.name,
@@ -84,7 +84,7 @@ class TargetView(Told):
         )
 
 
-class TargetList(Told):
+class TargetList(ResponseModel):
     """One page of targets, newest first."""
 
     items: list[TargetView]
@@ -92,12 +92,12 @@ class TargetList(Told):
 
 
 def hint(last4: str | None) -> str | None:
-    """Show which secret it is without showing it."""
+    """Return the hint of a secret from its last four characters."""
     return None if last4 is None else f"…{last4}"
 
 
 def digest_of_target(descriptor: Mapping[str, Any]) -> str:
-    """Give the digest that a target's ratings carry (`assay.canonical.target_digest`)."""
+    """Return the digest that a target's ratings name (`assay.canonical.target_digest`)."""
     return target_digest(
         {
             "kind": descriptor["kind"],

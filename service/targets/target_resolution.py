@@ -1,4 +1,4 @@
-"""Whom a job calls: a target described in the request, or a saved one, looked up and checked."""
+"""Resolution of a job's target: described in the request, or saved; both are validated."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ONLY_AUTHORS = frozenset({"openai-images"})
 
 
 @dataclass(frozen=True)
-class OrderedTarget:
-    """A target as a job keeps it: described, with its secret (plain, for a moment) apart."""
+class ResolvedTarget:
+    """A target's descriptor, its secret in plain text, and the id of the saved target if it is one."""
 
     descriptor: Mapping[str, Any]
     secret: str | None = field(repr=False)
@@ -32,23 +32,23 @@ class OrderedTarget:
 
 async def resolve_target(
     here: Service, caller: Caller, asked: TargetDescription | TargetReference, field: str = "target"
-) -> OrderedTarget:
-    """Look a saved target up, or take the description in the request; check that it can be reached.
+) -> ResolvedTarget:
+    """Return the target of a request, saved or described, after checking its description.
 
     Parameters
     ----------
     here : Service
     caller : Caller
-        Whose saved targets are meant.
+        Owner of the saved targets.
     asked : TargetDescription or TargetReference
-        As the request has it.
+        The target in the request.
     field : str
-        Of the request, which errors point into.
+        Name of its field in the request, for errors.
 
     Raises
     ------
     Problem
-        If there is no such target, or it cannot be carried out as described.
+        If there is no such target, or its description is invalid.
     """
     if isinstance(asked, TargetReference):
         row = await here.database.read(targets.find, asked.id, caller.tenant)
@@ -66,51 +66,51 @@ async def resolve_target(
     return ordered
 
 
-async def with_described_links(here: Service, caller: Caller, target: OrderedTarget) -> OrderedTarget:
-    """Fill in the saved targets that the links of a chain name.
+async def with_described_links(here: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
+    """Insert the saved targets that the links of a chain name.
 
     Raises
     ------
     SpecificationError
-        With the field to mend, relative to the target.
+        With the invalid field, relative to the target.
     """
     described = await with_links(here, caller.tenant, target.descriptor, saved=target.saved_id is not None)
     return replace(target, descriptor=described)
 
 
-def of_described(asked: TargetDescription) -> OrderedTarget:
+def of_described(asked: TargetDescription) -> ResolvedTarget:
     """Return the target that a request describes, with its secret apart, to be sealed at once."""
     descriptor = asked.model_dump(exclude={"secret"}) | {"base_url": asked.base_url or ""}
-    return OrderedTarget(descriptor, None if asked.secret is None else asked.secret.get_secret_value())
+    return ResolvedTarget(descriptor, None if asked.secret is None else asked.secret.get_secret_value())
 
 
-def of_saved(here: Service, row: StoredTarget) -> OrderedTarget:
+def of_saved(here: Service, row: StoredTarget) -> ResolvedTarget:
     """Order a saved target.
 
     Raises
     ------
     SecretLost, SecretMoved
-        If its secret cannot be opened.
+        If its secret cannot be decrypted.
     """
-    return OrderedTarget(targets.descriptor(row), open_secret(here, row), row.id)
+    return ResolvedTarget(targets.descriptor(row), open_secret(here, row), row.id)
 
 
 def open_secret(here: Service, row: StoredTarget) -> str | None:
-    """Open a saved target's secret, to check that it goes with the rest."""
+    """Decrypt a saved target's secret."""
     if row.sealed_secret is None:
         return None
     return here.vault.open(row.sealed_secret, tenant=row.tenant, target=row.id, field="secret")
 
 
-def check_target(here: Service, target: OrderedTarget) -> None:
-    """Refuse a target that no call could reach.
+def check_target(here: Service, target: ResolvedTarget) -> None:
+    """Refuse an invalid description of a target.
 
     Raises
     ------
     SpecificationError
-        With the field to mend, relative to the target.
+        With the invalid field, relative to the target.
     """
-    here.desk.check({**target.descriptor, "secret": target.secret})
+    here.target_validator.check({**target.descriptor, "secret": target.secret})
 
 
 async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What the service must know of targets. The composition root brings it; the service never calls out."""
+"""Interface of the target validator; its implementation is in `workers`, which the service does not import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.model import Kind
 
 
 class ProtocolInfo(Protocol):
-    """A protocol that targets may speak, as far as a request needs to know it."""
+    """Facts about a protocol of targets."""
 
     @property
     def name(self) -> str:
@@ -18,12 +18,12 @@ class ProtocolInfo(Protocol):
 
     @property
     def summary(self) -> str:
-        """One line for people."""
+        """Summary of one line, for people."""
         ...
 
     @property
     def kinds(self) -> frozenset[Kind]:
-        """Kinds of service that can be reached with it."""
+        """Kinds of service that it supports."""
         ...
 
     @property
@@ -38,44 +38,44 @@ class ProtocolInfo(Protocol):
 
     @property
     def reproducible(self) -> bool:
-        """Whether asking again can be expected to reach the same service (false where it is scraped)."""
+        """Whether a later call reaches the same service (false for scraped services)."""
         ...
 
     @property
     def settings_type(self) -> type:
-        """Dataclass of the protocol's own settings."""
+        """Dataclass of the protocol's settings."""
         ...
 
 
-class TargetDesk(Protocol):
-    """The list of protocols, and the check that a target can be reached as it is described."""
+class TargetValidator(Protocol):
+    """The list of protocols, and the checks of targets and callback addresses."""
 
     def protocols(self) -> Sequence[ProtocolInfo]:
-        """Every protocol, in the order of the documentation."""
+        """Return all protocols, in the order of the documentation."""
         ...
 
     def check(self, target: Mapping[str, Any]) -> None:
-        """Refuse a target that no call could reach, or whose parts do not go together.
+        """Refuse an invalid description of a target, without calling it.
 
         Parameters
         ----------
         target : mapping
-            ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and, in plain
-            text or None, ``secret``; no message may repeat it.
+            ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret`` (plain
+            text or None), which no error message may contain.
 
         Raises
         ------
         SpecificationError
-            With the `field` to mend, dotted where nested.
+            With the invalid `field`, as a dotted path.
         """
         ...
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Refuse an address that no notice may be sent to.
+        """Refuse an address to which no notice may be sent.
 
         Raises
         ------
         SpecificationError
-            With the `field` that holds it.
+            With the `field` of the address.
         """
         ...

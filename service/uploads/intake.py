@@ -1,8 +1,7 @@
-"""How a file comes in and goes to a job: streamed to disk, read once to see what it is, kept in the database.
+"""Uploads: receive a file on disk, validate it, store it in the database, and read it for a job.
 
-No step holds a whole file in memory. What a file is, `store.formats` knows; where it is kept,
-`store.corpora.uploads`. Reading runs in threads of its own, few of them, so that large files delay each
-other and not the requests of everybody else.
+No step holds a whole file in memory. `store.formats` parses files, `store.corpora.uploads` stores them. Parsing
+has two threads of its own, so that large files delay each other and no other request.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from store.corpora.uploads import NewUpload, StoredUpload
 from store.formats.table import TableRows, read_rows
 from store.formats.trials import read_trials
 
-MOST_ROWS_OF_A_JOB = 20_000
-"""Rows a job may carry (`assay.methods.shared.profiles.RecordProfiles`)."""
+MAX_ROWS_OF_A_JOB = 20_000
+"""Maximum number of rows in a job (`assay.methods.shared.profiles.RecordProfiles`)."""
 
 UPLOADED = "uploaded"
-"""The protocol of targets whose vectors are an upload (`workers.targets.protocols.uploaded`, not imported here)."""
+"""Protocol of targets whose vectors are an upload (implemented in `workers.targets.protocols.uploaded`)."""
 
 PIECE_BYTES = 1 << 20
 
@@ -44,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Received:
-    """A file that came in, on disk."""
+    """A received file, on disk."""
 
     file: BinaryIO
     digest: str
@@ -53,7 +52,7 @@ class Received:
 
 @asynccontextmanager
 async def received(request: Request) -> AsyncIterator[Received]:
-    """Write a request's body to a file that is gone at the end of the block."""
+    """Write the body of a request to a temporary file, deleted at the end of the block."""
     with await asyncio.to_thread(_temporary) as file:
         digest, size, piece = hashlib.sha256(), 0, bytearray()
         async for part in request.stream():
@@ -68,42 +67,42 @@ async def received(request: Request) -> AsyncIterator[Received]:
 async def keep(
     here: Service, tenant: str, name: str, purpose: str, media_type: str, came: Received
 ) -> tuple[StoredUpload, bool]:
-    """Read a file to see what it is, and keep it.
+    """Validate and store a file.
 
     Returns
     -------
     (StoredUpload, bool)
-        What is kept, and whether it was new.
+        The stored upload, and whether it is new.
 
     Raises
     ------
     Unreadable, NotInstalled
-        If it cannot be kept.
+        If the file cannot be read.
     """
     known = await here.database.read(uploads.find, came.digest, tenant, purpose)
     if known is not None and known.media_type == media_type:
-        return known, False  # it was read when it came first
+        return known, False  # validated when it was first sent
     summary = await _reading(formats.inspect, came.file, purpose, media_type)
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
     return await here.database.write(uploads.add, new, came.file)
 
 
 async def rows_of(
-    here: Service, tenant: str, named: str, *, rng: np.random.Generator, most: int = MOST_ROWS_OF_A_JOB
+    here: Service, tenant: str, named: str, *, rng: np.random.Generator, most: int = MAX_ROWS_OF_A_JOB
 ) -> TableRows:
-    """Read the rows of an uploaded table for a job, or a random part of them if they are more than `most`.
+    """Read the rows of an uploaded table for a job, or a random sample if there are more than `most`.
 
     Parameters
     ----------
     here : Service
     tenant : str
-        Whose table it must be.
+        Owner of the table.
     named : str
         Its id, or the digest of its content.
     rng : Generator
-        Picks the rows: with the job's seed, the same ones again.
+        Random generator of the sample; the job's seed makes it repeatable.
     most : int
-        Most rows.
+        Maximum number of rows.
 
     Raises
     ------
@@ -127,7 +126,7 @@ async def trials_of(here: Service, tenant: str, named: str, *, field: str = "upl
 
 
 async def check_embedding(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
-    """Refuse a target whose vectors are an upload that the tenant does not have; any other target passes.
+    """Refuse a target whose vectors are an upload that the tenant does not have; accept every other target.
 
     Parameters
     ----------
@@ -144,12 +143,12 @@ async def check_embedding(here: Service, tenant: str, target: Mapping[str, Any])
 
 
 async def found(here: Service, tenant: str, named: str, purpose: str, *, field: str = "upload") -> StoredUpload:
-    """Find the upload that a job or a target names.
+    """Return the upload with an id or digest.
 
     Raises
     ------
     SpecificationError
-        If the tenant has none for this purpose, with `field`.
+        If the tenant has no such upload for this purpose; with `field`.
     """
     upload = await here.database.read(uploads.find, named, tenant, purpose)
     if upload is None:

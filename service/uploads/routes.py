@@ -22,7 +22,7 @@ from store.formats import NPZ, PURPOSES
 router = APIRouter(prefix=UPLOADS, tags=["uploads"], route_class=StrictRoute)
 
 ALSO: dict[str, str] = {"application/zip": NPZ, "application/x-npz": NPZ}
-"""Other names that are in use for the media types of `PURPOSES`."""
+"""Aliases of the media types of `PURPOSES`."""
 
 _TYPES = dict.fromkeys(kind for kinds, _ in PURPOSES.values() for kind in kinds)
 _BODY: dict[str, Any] = {
@@ -40,13 +40,13 @@ _BODY: dict[str, Any] = {
     status_code=201,
     response_model=UploadView,
     operation_id="sendUpload",
-    response_description="Kept.",
+    response_description="Stored.",
     openapi_extra=_BODY,
 )
 async def send_upload(request: Request, here: Here, caller: Writer, form: Annotated[UploadForm, Query()]) -> Response:
-    """Send a file. The same bytes for the same purpose are kept once: sent again, the answer is 200 with what is there.
+    """Upload a file. The same bytes for the same purpose are stored once: repeated, the answer is 200.
 
-    The file is checked whole before it is kept; 422 names the line and the column to mend.
+    The whole file is validated before it is stored; 422 names the invalid line and column.
     """
     media_type = _media_type(request, form.purpose)
     async with received(request) as came:
@@ -71,7 +71,7 @@ async def list_uploads(
 
 
 async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUpload:
-    """Read the upload that a path names."""
+    """Return the upload in the path."""
     row = await here.database.read(uploads.find, upload_id, caller.tenant)
     if row is None:
         raise not_found("upload", upload_id)
@@ -80,14 +80,14 @@ async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUplo
 
 @router.get("/{upload_id}", response_model=UploadView, operation_id="getUpload")
 async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(found_upload)]) -> Response:
-    """Read what an upload holds. Its content is not given out again."""
+    """Read the summary of an upload. Its content cannot be downloaded."""
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(UploadView.of(row), headers=headers)
 
 
 @router.delete("/{upload_id}", status_code=204, operation_id="removeUpload", response_description="Removed.")
 async def remove_upload(upload_id: str, here: Here, caller: Writer) -> Response:
-    """Remove an upload and its content. 409 while a job that is queued or running uses it; ratings stay."""
+    """Remove an upload and its content. 409 while a queued or running job uses it; ratings stay."""
     if not await here.database.write(uploads.remove, upload_id, caller.tenant):
         raise not_found("upload", upload_id)
     return Response(status_code=204)

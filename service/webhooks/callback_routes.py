@@ -1,4 +1,4 @@
-"""``/v1/jobs/{id}/deliveries``: what was sent to a job's own `callback_url`, and sending it again."""
+"""``/v1/jobs/{id}/deliveries``: deliveries to a job's `callback_url`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from service.http.authentication import WebhookWriter
 from service.http.idempotency import Repeat, once
 from service.http.json import Answer, StrictRoute
 from service.jobs.routes import FoundJob, found_job
-from service.webhooks.deliveries import Sent
+from service.webhooks.deliveries import Deliveries
 from service.webhooks.schemas import DeliveryList, DeliveryQuery, DeliveryView
 from store.jobs.jobs import Job
 from store.webhooks.delivery_log import ToCallback
@@ -19,22 +19,22 @@ from store.webhooks.delivery_log import ToCallback
 router = APIRouter(prefix="/v1/jobs/{job_id}/deliveries", tags=["jobs"], route_class=StrictRoute)
 
 
-def _sent(job: Job) -> Sent:
-    return Sent(ToCallback(job.id, job.tenant), f"/v1/jobs/{job.id}")
+def _deliveries(job: Job) -> Deliveries:
+    return Deliveries(ToCallback(job.id, job.tenant), f"/v1/jobs/{job.id}")
 
 
 @router.get("", response_model=DeliveryList, operation_id="listJobDeliveries")
 async def list_job_deliveries(
     request: Request, response: Response, job: FoundJob, here: Here, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
-    """List what was sent to a job's `callback_url` within the last 30 days, or still waits, newest first."""
-    return await _sent(job).listed(request, response, here, query)
+    """List waiting deliveries to a job's `callback_url`, and those of the last 30 days, newest first."""
+    return await _deliveries(job).listed(request, response, here, query)
 
 
 @router.get("/{delivery_id}", response_model=DeliveryView, operation_id="getJobDelivery")
 async def get_job_delivery(delivery_id: str, job: FoundJob, here: Here) -> Response:
-    """Read a delivery to a job's `callback_url`: what is sent, and every attempt with its answer."""
-    return await _sent(job).shown(here, delivery_id)
+    """Read a delivery to a job's `callback_url`: its payload, and every attempt with its answer."""
+    return await _deliveries(job).shown(here, delivery_id)
 
 
 @router.post(
@@ -42,16 +42,16 @@ async def get_job_delivery(delivery_id: str, job: FoundJob, here: Here) -> Respo
     status_code=202,
     response_model=DeliveryView,
     operation_id="redeliverToCallback",
-    response_description="It is on its way again.",
+    response_description="Queued again.",
 )
 async def redeliver_to_callback(
     job_id: str, delivery_id: str, here: Here, caller: WebhookWriter, repeat: Repeat
 ) -> Response:
     """Send a delivery to a job's `callback_url` again, under the same `webhook-id`."""
-    sent = _sent(await found_job(job_id, here, caller))
+    deliveries = _deliveries(await found_job(job_id, here, caller))
 
     def again(c: Any) -> Answer:
-        return sent.again(c, delivery_id)
+        return deliveries.send_again(c, delivery_id)
 
     answer = await here.database.write(once, repeat.by(caller), again)
     return answer.response()

@@ -1,4 +1,4 @@
-"""Deliveries as they are shown: those to an endpoint of a tenant, and those to a job's own `callback_url`."""
+"""Answers about deliveries to one receiver: a webhook, or the `callback_url` of a job."""
 
 from __future__ import annotations
 
@@ -17,22 +17,14 @@ from store.webhooks.delivery_log import Delivery, Receiver
 
 
 @dataclass(frozen=True)
-class Sent:
-    """What was sent to one receiver.
-
-    Attributes
-    ----------
-    receiver : Receiver
-        To whom.
-    under : str
-        Address of what it belongs to: ``/v1/webhooks/…`` or ``/v1/jobs/…``.
-    """
+class Deliveries:
+    """Deliveries to one receiver; `under` is the address of its webhook or job."""
 
     receiver: Receiver
     under: str
 
     async def listed(self, request: Request, response: Response, here: Service, query: DeliveryQuery) -> Response:
-        """Show one page, newest first."""
+        """Return one page of deliveries, newest first."""
         name = f"deliveries of {self.under}"
         before = query.before(name)
         rows = await here.database.read(
@@ -44,19 +36,19 @@ class Sent:
         return json_response(listed, headers=response.headers)
 
     async def shown(self, here: Service, delivery_id: str) -> Response:
-        """Show one with its attempts."""
+        """Return one delivery with its attempts."""
         view = await here.database.read(self._view, delivery_id)
         return json_response(view, headers={"Cache-Control": "private, no-cache"})
 
-    def on_its_way(self, c: Any, delivery_id: str) -> Answer:
-        """Answer, within a transaction, that a delivery was accepted."""
+    def accepted(self, c: Any, delivery_id: str) -> Answer:
+        """Return the answer to an accepted delivery, inside the transaction of `c`."""
         view = self._view(c, delivery_id)
         return Answer(202, write_json(view), {"Location": view.href})
 
-    def again(self, c: Any, delivery_id: str, url: str | None = None) -> Answer:
-        """Send a delivery again, to `url` where there is a newer one, and answer so."""
+    def send_again(self, c: Any, delivery_id: str, url: str | None = None) -> Answer:
+        """Queue a delivery again, to `url` if given, and return the answer."""
         delivery_log.redeliver(c, delivery_id, self.receiver, url)
-        return self.on_its_way(c, delivery_id)
+        return self.accepted(c, delivery_id)
 
     def _view(self, c: Any, delivery_id: str) -> DeliveryView:
         row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)

@@ -1,4 +1,4 @@
-"""What endpoints receive, as the ``webhooks`` section of the OpenAPI document: one entry for each type of notice."""
+"""The ``webhooks`` section of the OpenAPI document: one entry per type of notice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.http.openapi.common_schemas import Instant, Told
+from service.http.openapi.common_schemas import Instant, ResponseModel
 from service.webhooks.schemas import EventType
 
 _JOB = {"job_id": "job_01KA8Z6M3YQ8V5T2N7R4W9X0CD"}
@@ -36,7 +36,7 @@ NOTICES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         _JOB | _TARGET | _RATING | {"visibility": "public"},
     ),
     "rating.changed": (
-        "A target's letter is another than before, and that is no accident of measuring.",
+        "A target's letter has changed, and the change is larger than the measuring error.",
         _JOB | _TARGET | _RATING | _QUESTION | _CHANGE,
     ),
     "rating.expiring": (
@@ -47,41 +47,44 @@ NOTICES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "A rating was withdrawn.",
         _JOB | _TARGET | _RATING | {"visibility": "public", "reason": "The target answered from a cache."},
     ),
-    "ping": ("You asked for it.", {"webhook_id": "whk_01KA8Z5D7T3B9W2F6K1R0P4QXS"}),
+    "ping": ("A test notice that you requested.", {"webhook_id": "whk_01KA8Z5D7T3B9W2F6K1R0P4QXS"}),
 }
-"""Every type of notice: what it says, and an example of its ``data``."""
+"""Every type of notice: its meaning, and an example of its ``data``."""
 
 _HEADERS = {
     "webhook-id": (
-        "Names the notice; the same in every attempt. Keep those you have seen.",
+        "Id of the notice, the same in every attempt. Use it to ignore repeated notices.",
         "dlv_01KA8Z8W5RBH2C7N4T9V6Y3XQK",
     ),
-    "webhook-timestamp": ("When this attempt is made, seconds since 1970. Refuse one five minutes off.", "1767323045"),
+    "webhook-timestamp": (
+        "Time of the attempt, in seconds since 1970. Refuse it if it is off by five minutes.",
+        "1767323045",
+    ),
     "webhook-signature": (
-        "Signatures of `id.timestamp.body`, blanks between: `v1,` HMAC-SHA256, `v1a,` Ed25519. One is enough.",
+        "Signatures of `id.timestamp.body`, separated by blanks: `v1,` HMAC-SHA256, `v1a,` Ed25519. Verify one.",
         "v1,fKF4lPjswX0ikMKNVan+cDq2Gm5NwMfoJDA5ViWH4QE=",
     ),
 }
 
 
-class Notice(Told):
-    """What an endpoint receives (Standard Webhooks 1.0)."""
+class Notice(ResponseModel):
+    """Body of a notice (Standard Webhooks 1.0)."""
 
     type: EventType | Literal["ping"]
     timestamp: Instant
-    """When it happened, not when it is sent."""
+    """Time of the event, not of the delivery."""
     data: dict[str, Any]
-    """Its facts: ids, and what is worth knowing at once. Read the rest under the ids."""
+    """Ids and main facts of the event. Read further details by the ids."""
 
 
-class CloudEvent(Told):
-    """What an endpoint receives that asked for `cloudevents` (CloudEvents 1.0, structured mode)."""
+class CloudEvent(ResponseModel):
+    """Body of a notice to an endpoint with the envelope `cloudevents` (CloudEvents 1.0, structured mode)."""
 
     specversion: Literal["1.0"]
     id: Annotated[str, Field(min_length=1)]
     """The `webhook-id`."""
     source: Annotated[str, Field(min_length=1, json_schema_extra={"format": "uri-reference"})]
-    """Address of the job (of the webhook, for a ping)."""
+    """Address of the job, or of the webhook for a ping."""
     type: EventType | Literal["ping"]
     time: Instant
     datacontenttype: Literal["application/json"]
@@ -89,10 +92,10 @@ class CloudEvent(Told):
 
 
 def describe_notices(document: dict[str, Any]) -> None:
-    """Add the section ``webhooks`` to an OpenAPI document, and the two schemas it needs."""
+    """Add the section ``webhooks`` and its two schemas to an OpenAPI document."""
     for kind in (Notice, CloudEvent):
         document["components"]["schemas"][kind.__name__] = kind.model_json_schema()
-    document["webhooks"] = {kind: {"post": _received(kind, *told)} for kind, told in NOTICES.items()}
+    document["webhooks"] = {kind: {"post": _received(kind, *documented)} for kind, documented in NOTICES.items()}
 
 
 def _received(kind: str, summary: str, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def _received(kind: str, summary: str, data: Mapping[str, Any]) -> dict[str, Any
         "operationId": f"on{first.capitalize()}{second.capitalize()}",
         "tags": ["webhooks"],
         "summary": summary.rstrip("."),
-        "description": f"{summary} Answer 2xx within 15 seconds; 410 to hear nothing more.",
+        "description": f"{summary} Answer 2xx within 15 seconds, or 410 to unsubscribe.",
         "security": [{}],
         "parameters": [
             {
@@ -116,9 +119,9 @@ def _received(kind: str, summary: str, data: Mapping[str, Any]) -> dict[str, Any
         ],
         "requestBody": {"required": True, "content": _content(kind, data)},
         "responses": {
-            "204": {"description": "Taken. Any 2xx will do."},
-            "410": {"description": "Never again: the endpoint is disabled."},
-            "503": {"description": "Not now. It is sent again, after `Retry-After` where that is given."},
+            "204": {"description": "Received. Any 2xx status is accepted."},
+            "410": {"description": "Unsubscribe: the endpoint is disabled."},
+            "503": {"description": "Busy. The notice is sent again, after `Retry-After` if given."},
         },
     }
 

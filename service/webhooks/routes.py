@@ -1,4 +1,4 @@
-"""``/v1/webhooks``: endpoints that are told what happens, and what was sent to them."""
+"""``/v1/webhooks``: endpoints that receive notices, and the deliveries to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.http.json import Answer, StrictRoute, json_response, located, read_
 from service.http.openapi.examples import WEBHOOKS
 from service.http.pagination import Page, PageQuery, link_next
 from service.http.problems import Problem, not_found
-from service.webhooks.deliveries import Sent
+from service.webhooks.deliveries import Deliveries
 from service.webhooks.schemas import (
     DeliveryList,
     DeliveryQuery,
@@ -39,12 +39,12 @@ Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
 
 # ---------------------------------------------------------------------------- endpoints
 @router.post(
-    "", status_code=201, response_model=NewWebhookView, operation_id="createWebhook", response_description="Kept."
+    "", status_code=201, response_model=NewWebhookView, operation_id="createWebhook", response_description="Created."
 )
 async def create_webhook(body: Description, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
-    """Have an endpoint told of what happens. Its secret is shown in this answer and never again."""
+    """Create a webhook. Its secret is shown in this answer and never again."""
     with located():
-        here.desk.check_callback(body.url, "url")
+        here.target_validator.check_callback(body.url, "url")
     webhook_id = new_id("whk")
 
     def add(c: Any) -> Answer:
@@ -52,8 +52,8 @@ async def create_webhook(body: Description, here: Here, caller: WebhookWriter, r
         described = body.model_dump()
         kept = webhooks.add(c, NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described))
         if kept is None:
-            raise Problem("too-many-webhooks", f"{webhooks.MOST_WEBHOOKS} endpoints are kept already")
-        signing.current(c, here.vault)  # so that its public half can be shown
+            raise Problem("too-many-webhooks", f"you have {webhooks.MOST_WEBHOOKS} endpoints already, the maximum")
+        signing.current(c, here.vault)  # creates the signing key, whose public half is shown
         return _kept(c, kept, status=201, headers={"Location": f"{router.prefix}/{kept.id}"})
 
     return await _with_secret(here, caller, repeat.by(caller), add)
@@ -73,7 +73,7 @@ async def list_webhooks(
 
 
 async def own_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Webhook:
-    """Read the endpoint that a path names."""
+    """Return the endpoint in the path."""
     row = await here.database.read(webhooks.find, webhook_id, caller.tenant)
     if row is None:
         raise not_found("webhook", webhook_id)
@@ -85,7 +85,7 @@ OwnWebhook = Annotated[Webhook, Depends(own_webhook)]
 
 @router.get("/{webhook_id}", response_model=WebhookView, operation_id="getWebhook")
 async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response:
-    """Read an endpoint; of its secret only the last characters."""
+    """Read an endpoint, with only the last characters of its secret."""
     key = await here.database.read(_public_key)
     headers = {"ETag": _etag(row, key), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(WebhookView.of(row, key), headers=headers)
@@ -93,15 +93,15 @@ async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response
 
 @router.put("/{webhook_id}", response_model=WebhookView, operation_id="replaceWebhook")
 async def replace_webhook(body: Description, row: OwnWebhook, here: Here, caller: WebhookWriter) -> Response:
-    """Change what an endpoint is told, and where. Its secret stays; what waits goes to the new address."""
+    """Change an endpoint. Its secret stays; waiting deliveries go to the new address."""
     with located():
-        here.desk.check_callback(body.url, "url")
+        here.target_validator.check_callback(body.url, "url")
     return await _changed(here, row.id, lambda c: webhooks.replace(c, row.id, caller.tenant, **body.model_dump()))
 
 
 @router.delete("/{webhook_id}", status_code=204, operation_id="removeWebhook", response_description="Removed.")
 async def remove_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
-    """Remove an endpoint and its secret. What waits for it is not sent any more."""
+    """Remove an endpoint and its secret. Its waiting deliveries are dropped."""
     if not await here.database.write(webhooks.remove, webhook_id, caller.tenant):
         raise not_found("webhook", webhook_id)
     return Response(status_code=204)
@@ -109,9 +109,9 @@ async def remove_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> 
 
 @router.post("/{webhook_id}/rotate", response_model=NewWebhookView, operation_id="rotateWebhook")
 async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
-    """Give an endpoint a new secret, shown in this answer only. For 24 hours the old one signs too.
+    """Replace the secret of an endpoint. The new one is shown in this answer only; the old one signs for 24 more hours.
 
-    Rotating again within these hours ends the older of the two at once.
+    A second rotation within these hours ends the older of the two secrets at once.
     """
 
     def rotate(c: Any) -> Answer:
@@ -124,25 +124,25 @@ async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, rep
 
 @router.post("/{webhook_id}/enable", response_model=WebhookView, operation_id="enableWebhook")
 async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
-    """Tell a disabled endpoint again. What was given up meanwhile can be sent again one by one."""
+    """Enable a disabled endpoint. Deliveries that were given up meanwhile can be sent again one by one."""
     return await _changed(here, webhook_id, lambda c: webhooks.enable(c, webhook_id, caller.tenant))
 
 
-# ---------------------------------------------------------------------------- what is sent to them
+# ---------------------------------------------------------------------------- deliveries
 @router.post(
     "/{webhook_id}/ping",
     status_code=202,
     response_model=DeliveryView,
     operation_id="pingWebhook",
-    response_description="A notice of type `ping` is on its way.",
+    response_description="A notice of type `ping` is queued.",
 )
 async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
-    """Send an endpoint a notice that means nothing, whatever it subscribed to."""
+    """Send a test notice to an endpoint, whatever its event types."""
     base_url = (here.settings.public_url or "").rstrip("/")
 
     def ping(c: Any) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _sent(webhook).on_its_way(c, fan_out.ping(c, webhook, base_url))
+        return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, base_url))
 
     answer = await here.database.write(once, repeat.by(caller), ping)
     return answer.response()
@@ -152,14 +152,14 @@ async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repea
 async def list_deliveries(
     request: Request, response: Response, row: OwnWebhook, here: Here, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
-    """List what was sent to an endpoint within the last 30 days, or still waits, newest first."""
-    return await _sent(row).listed(request, response, here, query)
+    """List waiting deliveries to an endpoint, and those of the last 30 days, newest first."""
+    return await _deliveries(row).listed(request, response, here, query)
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView, operation_id="getDelivery")
 async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Response:
-    """Read a delivery: what is sent, and every attempt with its answer."""
-    return await _sent(row).shown(here, delivery_id)
+    """Read a delivery: its payload, and every attempt with its answer."""
+    return await _deliveries(row).shown(here, delivery_id)
 
 
 @router.post(
@@ -167,35 +167,35 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Respons
     status_code=202,
     response_model=DeliveryView,
     operation_id="redeliver",
-    response_description="It is on its way again.",
+    response_description="Queued again.",
 )
 async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
-    """Send a delivery again, under the same `webhook-id`, to where its endpoint is now."""
+    """Send a delivery again, under the same `webhook-id`, to the current address of its endpoint."""
 
     def again(c: Any) -> Answer:
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
-        return _sent(webhook).again(c, delivery_id, webhook.url)
+        return _deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
     answer = await here.database.write(once, repeat.by(caller), again)
     return answer.response()
 
 
-# ---------------------------------------------------------------------------- how they are shown
+# ---------------------------------------------------------------------------- views
 def _page(c: Any, tenant: str, before: tuple[int, str] | None, limit: int) -> tuple[list[Webhook], PublicKey | None]:
     return webhooks.page(c, tenant, before=before, limit=limit), _public_key(c)
 
 
 def _public_key(c: Any) -> PublicKey | None:
-    """Read the key that signs, or None before the first."""
+    """Return the current signing key; ``None`` before the first is created."""
     return next((key for key in signing.every(c) if key.retired_at is None), None)
 
 
-def _sent(webhook: Webhook) -> Sent:
-    return Sent(ToWebhook(webhook.id, webhook.tenant), f"{router.prefix}/{webhook.id}")
+def _deliveries(webhook: Webhook) -> Deliveries:
+    return Deliveries(ToWebhook(webhook.id, webhook.tenant), f"{router.prefix}/{webhook.id}")
 
 
 def _still(row: Webhook | None, webhook_id: str) -> Webhook:
-    """Give an endpoint that was found a moment ago, unless it was removed since."""
+    """Return an endpoint; 404 if it was removed meanwhile."""
     if row is None:
         raise not_found("webhook", webhook_id)
     return row
@@ -204,30 +204,30 @@ def _still(row: Webhook | None, webhook_id: str) -> Webhook:
 def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
     row = _still(row, webhook_id)
     if row.state != "enabled":
-        raise Problem("webhook-disabled", f"{row.id} is told nothing ({row.disabled_why}); enable it first")
+        raise Problem("webhook-disabled", f"{row.id} is disabled ({row.disabled_why}); enable it first")
     return row
 
 
 def _kept(c: Any, row: Webhook, *, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
-    """Show an endpoint whose secret is new, but not the secret: answers are kept for whoever repeats a request."""
+    """Return the answer for an endpoint with a new secret, without the secret, because answers are stored."""
     key = _public_key(c)
     shown = NewWebhookView(**WebhookView.of(row, key).model_dump(), secret=None)
     return Answer(status, write_json(shown), {**(headers or {}), "ETag": _etag(row, key)})
 
 
 async def _with_secret(here: Service, caller: Caller, repeat: Repeatable, work: Callable[[Any], Answer]) -> Response:
-    """Do `work` once, and put the secret that is sealed with its endpoint into the answer, if it is still that one."""
+    """Call `work` once, and add the endpoint's secret to the answer if it has not been replaced since."""
     answer = await here.database.write(once, repeat, work)
     shown = read_json(answer.body)
     row = await here.database.read(webhooks.find, shown["id"], caller.tenant)
     if row is not None and shown["secret_hint"] == WebhookView.of(row, None).secret_hint:
         shown["secret"] = webhooks.reveal(here.vault, row.sealed_secret, caller.tenant, row.id)
-    told = Answer(answer.status, write_json(shown), answer.headers, answer.replayed)
-    return told.response(**{"Cache-Control": "no-store"})
+    complete = Answer(answer.status, write_json(shown), answer.headers, answer.replayed)
+    return complete.response(**{"Cache-Control": "no-store"})
 
 
 async def _changed(here: Service, webhook_id: str, change: Callable[[Any], Webhook | None]) -> Response:
-    """Make a change and show the endpoint as it is then."""
+    """Change an endpoint and return the changed one."""
 
     def work(c: Any) -> tuple[Webhook, PublicKey | None]:
         return _still(change(c), webhook_id), _public_key(c)

@@ -1,4 +1,4 @@
-"""Endpoints that are told what happens, what was sent to them, and what they are sent."""
+"""Schemas of webhooks and deliveries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from service.http.openapi.common_schemas import Asked, Instant, Told, Url, instant, maybe_instant
+from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, Url, instant, maybe_instant
 from service.http.pagination import PageQuery
 from service.targets.schemas import hint
 from store.security.signing import PublicKey
@@ -30,21 +30,21 @@ DeliveryState = Literal["waiting", "delivered", "given-up"]
 PUBLIC_PREFIX = "whpk_"
 
 
-class WebhookDescription(Asked):
-    """An endpoint to be told, and of what."""
+class WebhookDescription(RequestModel):
+    """An endpoint for notices, and the types of notice that it wants."""
 
     url: Url
-    """Where notices are posted to. It answers 2xx within 15 seconds; redirects are not followed."""
+    """Address to which notices are posted. It must answer 2xx within 15 seconds; redirects are not followed."""
     description: Annotated[str, Field(max_length=200)] = ""
-    """What it is for."""
+    """Purpose, for people."""
     events: Annotated[list[EventType], Field(max_length=20, default_factory=list)]
-    """Types of notice it wants; empty means all, also those that are invented later."""
+    """Wanted types of notice; empty means all, including future types."""
     envelope: Envelope = "standard"
     """`standard` is `{type, timestamp, data}`; `cloudevents` is CloudEvents 1.0 in structured mode."""
 
 
-class WebhookView(Told):
-    """An endpoint. Of its secret, only the last characters are shown."""
+class WebhookView(ResponseModel):
+    """An endpoint. Only the last characters of its secret are shown."""
 
     id: str
     url: str
@@ -53,21 +53,21 @@ class WebhookView(Told):
     envelope: Envelope
     state: Literal["enabled", "disabled"]
     disabled_why: str | None
-    """`gone` (it answered 410) or `failing` (for five days); null while it is enabled."""
+    """`gone` (it answered 410) or `failing` (for five days); null if it is enabled."""
     failing_since: Instant | None
-    """When the first attempt failed of those that have failed without a success since."""
+    """Time of the first failed attempt since the last success; null if the last attempt succeeded."""
     secret_hint: Annotated[str | None, Field(examples=["…pJY="])]
     previous_secret_until: Instant | None
-    """Until when the secret before the last rotation signs too."""
+    """Time until which the previous secret signs too."""
     public_key: Annotated[str | None, Field(examples=["whpk_S+reKyM0MLlxi6rOzw/gUcsiogtteaWp/FrYc4ji9zw="])]
-    """The agency's key that `v1a` signatures are checked with."""
+    """The agency's public key for `v1a` signatures."""
     created_at: Instant
     updated_at: Instant
     links: dict[str, str]
 
     @classmethod
     def of(cls, row: Webhook, key: PublicKey | None) -> Self:
-        """Show an endpoint; `key` is the one that the agency signs with."""
+        """Build the view of an endpoint; `key` is the agency's signing key."""
         here = f"/v1/webhooks/{row.id}"
         return cls(
             id=row.id,
@@ -88,61 +88,61 @@ class WebhookView(Told):
 
 
 class NewWebhookView(WebhookView):
-    """An endpoint with its new secret, which is shown in this answer only."""
+    """An endpoint with its new secret, shown in this answer only."""
 
     secret: Annotated[str | None, Field(examples=["whsec_Y66dOYFCp9hMSbc7ovZnyNN3zreDLbabGkFhM1YupJY="])]
-    """What `v1` signatures are checked with. Null in a repeated answer if there is a newer one by now."""
+    """Secret for `v1` signatures. Null in a repeated answer if it has been replaced since."""
 
 
-class WebhookList(Told):
+class WebhookList(ResponseModel):
     """One page of endpoints, newest first."""
 
     items: list[WebhookView]
     next_cursor: str | None
 
 
-class DeliveryLine(Told):
-    """A notice on its way to a receiver."""
+class DeliveryLine(ResponseModel):
+    """A delivery of a notice to a receiver."""
 
     id: str
     """The `webhook-id` of every attempt."""
     type: str
     state: DeliveryState
     attempts: int
-    """Made so far."""
+    """Number of attempts so far."""
     created_at: Instant
     next_attempt_at: Instant | None
-    """When it is attempted (again); null once it has ended."""
+    """Time of the next attempt; null if the delivery has ended."""
     ended_at: Instant | None
     href: str
 
     @classmethod
     def of(cls, row: Delivery, under: str) -> Self:
-        """Show a delivery; `under` is the address of what it belongs to."""
+        """Build the view of a delivery; `under` is the address of its webhook or job."""
         return cls(**_line(row, under))
 
 
-class AttemptView(Told):
-    """One attempt, and what was answered."""
+class AttemptView(ResponseModel):
+    """One attempt of a delivery, with its answer."""
 
     number: int
     at: Instant
     elapsed_ms: int
     status: int | None
-    """What was answered; null where nothing was."""
+    """Status of the answer; null if there was none."""
     failure: str | None
-    """Why it did not succeed; null is success."""
+    """Reason of the failure; null for a success."""
     response: str | None
     """The first 2,048 bytes of the answer."""
 
     @classmethod
     def of(cls, attempt: Attempt) -> Self:
-        """Show an attempt."""
+        """Build the view of an attempt."""
         return cls(**vars(attempt) | {"at": instant(attempt.at)})
 
 
 class DeliveryView(DeliveryLine):
-    """A delivery with what is sent and every attempt."""
+    """A delivery with its payload and every attempt."""
 
     url: str
     payload: dict[str, Any]
@@ -150,12 +150,12 @@ class DeliveryView(DeliveryLine):
 
     @classmethod
     def whole(cls, row: Delivery, under: str, attempts: Sequence[Attempt]) -> Self:
-        """Show a delivery and its attempts."""
+        """Build the view of a delivery with its attempts."""
         tries = [AttemptView.of(one) for one in attempts]
         return cls(**_line(row, under), url=row.url, payload=row.payload, tries=tries)
 
 
-class DeliveryList(Told):
+class DeliveryList(ResponseModel):
     """One page of deliveries, newest first."""
 
     items: list[DeliveryLine]
@@ -163,7 +163,7 @@ class DeliveryList(Told):
 
 
 class DeliveryQuery(PageQuery):
-    """What the list of deliveries is narrowed to."""
+    """Filters of the list of deliveries."""
 
     state: DeliveryState | None = None
 

@@ -566,7 +566,7 @@ def place(database_url, tmp_path, hand, runner):
     )
     with hand.database.write() as c:
         mine, theirs = (keys.create(c, tenant, ["admin"], "a test's")[1] for tenant in ("mine", "theirs"))
-    app = create_app(decided, desk=Desk(decided), doorbell=lambda job_id: None)
+    app = create_app(decided, validator=Desk(decided), doorbell=lambda job_id: None)
     living = app.router.lifespan_context(app)
     runner.run(living.__aenter__())
     yield SimpleNamespace(settings=decided, hand=hand, callers=Callers(app, runner, mine, theirs))

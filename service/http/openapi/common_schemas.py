@@ -1,4 +1,4 @@
-"""Small values that several shapes share."""
+"""Base classes and field types that several schemas share."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from assay.errors import SpecificationError
 
 MAX_SEED = 2**53 - 1
-"""Largest integer that every JSON reader keeps exactly."""
+"""Largest integer that every JSON parser represents exactly."""
 
 Visibility = Literal["private", "unlisted", "public"]
 LetterName = Literal["UCS", "DSBS", "BS"]
 KindName = Literal["translator", "classifier", "regressor", "embedder", "language-model", "image-classifier"]
 
 
-class Asked(BaseModel):
-    """What callers send: no unknown fields, no silent conversions."""
+class RequestModel(BaseModel):
+    """Base class of requests: unknown fields and silent conversions are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
-class Told(BaseModel):
-    """What callers get; fields may be added."""
+class ResponseModel(BaseModel):
+    """Base class of responses; later versions may add fields."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -34,13 +34,13 @@ class Told(BaseModel):
 def check_url(url: str) -> str:
     """Refuse an address that is not plain ``http(s)://host…``.
 
-    Control characters, blanks, backslashes and user names in addresses are how one reader is made
-    to see another host than the next one. Whether the host may be called is decided when it is.
+    With control characters, blanks, backslashes and user names, two parsers can find different hosts in
+    one address. Whether the host may be called is checked at the call.
 
     Raises
     ------
     SpecificationError
-        Saying which rule it breaks.
+        Naming the rule that the address breaks.
     """
     if any(character.isspace() or unicodedata.category(character)[0] == "C" for character in url) or "\\" in url:
         raise SpecificationError("an address holds no blanks, control characters or backslashes")
@@ -48,7 +48,7 @@ def check_url(url: str) -> str:
         split = urlsplit(url)
         host, _ = split.hostname, split.port
     except ValueError:
-        raise SpecificationError("this is not an address; write http://host:port/path") from None
+        raise SpecificationError("this is not an address; write it as http://host:port/path") from None
     if split.scheme not in {"http", "https"}:
         raise SpecificationError(f"an address begins with http:// or https://, not {split.scheme[:20]!r}")
     if not host:
@@ -66,11 +66,11 @@ Instant = Annotated[str, Field(examples=["2026-01-02T03:04:05.678Z"], json_schem
 
 
 def instant(epoch_ms: int) -> str:
-    """Write a moment as RFC 3339, in UTC, to the millisecond."""
+    """Format a time as RFC 3339, in UTC, with milliseconds."""
     moment = datetime.fromtimestamp(epoch_ms / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def maybe_instant(epoch_ms: int | None) -> str | None:
-    """Write a moment, if there is one."""
+    """Format a time as `instant` does; ``None`` stays ``None``."""
     return None if epoch_ms is None else instant(epoch_ms)

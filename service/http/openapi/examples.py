@@ -1,7 +1,4 @@
-"""Request examples of the API's documentation, from ``examples.json``.
-
-A test sends each of them to the validator of its operation.
-"""
+"""Request examples of the API's documentation, from ``examples.json``; a test validates each of them."""
 
 from __future__ import annotations
 

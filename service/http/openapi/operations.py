@@ -1,4 +1,4 @@
-"""What FastAPI cannot see of an operation from its code: one table, a row for each operation that needs one."""
+"""Table of the details of operations that FastAPI cannot derive from the code."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ Header = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Operation:
-    """What is told of an operation beside what FastAPI derives.
+    """Details of an operation that FastAPI cannot derive.
 
     Attributes
     ----------
     headers : mapping
-        Of the successful answer; those that are required are always there. With an ``ETag``, a GET may answer 304.
+        Headers of the successful answer. With an ``ETag``, a GET may answer 304.
     fails : tuple of str
-        Statuses of errors beside those that follow from its tag, its parameters and its body.
+        Error statuses beyond those that follow from its tag, parameters and body.
     also : (str, str) or None
-        A second status of success, and what it says; the body is of the same shape.
+        A second successful status with its description; the body has the same schema.
     media_type : str or None
-        Of an answer that is no JSON; several stand with `` | `` between them.
+        Media type of an answer that is not JSON; several are separated by `` | ``.
     public : bool
-        Whether it answers callers without a key, also where keys are required.
+        Whether callers without a key are answered even if keys are required.
     then : mapping
-        What can be done next with the answer: operation, its parameter, and where the answer has the value.
+        Links from the answer: operation, its parameter, and the JSON pointer of the value in the answer.
     """
 
     headers: Mapping[str, Header] = field(default_factory=dict)
@@ -40,43 +40,43 @@ class Operation:
 
 
 PUBLIC_TAGS = frozenset({"badges", "catalog", "log", "methodology", "service"})
-"""Operations of these never ask for a key."""
+"""Tags whose operations never require a key."""
 
 # ---------------------------------------------------------------------------- headers
-_AGAIN: Header = {
-    "description": "Seconds after which to ask again.",
+_RETRY_AFTER: Header = {
+    "description": "Seconds after which to request again.",
     "schema": {"type": "integer", "minimum": 0},
 }
-_NAMED: Header = {
-    "description": "Names this version; send it in If-None-Match.",
+_ETAG: Header = {
+    "description": "Identifies this version; send it in If-None-Match.",
     "required": True,
     "schema": {"type": "string"},
 }
-_MADE: Header = {
-    "description": "Address of what was made.",
+_LOCATION: Header = {
+    "description": "Address of the new resource.",
     "required": True,
     "schema": {"type": "string", "format": "uri-reference"},
 }
-_NEXT: Header = {"description": 'The next page, as `rel="next"` (RFC 8288).', "schema": {"type": "string"}}
+_LINK: Header = {"description": 'The next page, as `rel="next"` (RFC 8288).', "schema": {"type": "string"}}
 _RATE: Header = {
-    "description": "What is left of the limit on new jobs.",
+    "description": "Rest of the limit on new jobs.",
     "required": True,
     "schema": {"type": "string"},
 }
 
-ETAG = {"ETag": _NAMED}
-LOCATION = {"Location": _MADE}
-LINK = {"Link": _NEXT}
-UNFINISHED = ETAG | {"Retry-After": _AGAIN}
-ORDERED = LOCATION | {"Retry-After": {**_AGAIN, "required": True}, "RateLimit": _RATE, "RateLimit-Policy": _RATE}
+ETAG = {"ETag": _ETAG}
+LOCATION = {"Location": _LOCATION}
+LINK = {"Link": _LINK}
+UNFINISHED = ETAG | {"Retry-After": _RETRY_AFTER}
+ACCEPTED = LOCATION | {"Retry-After": {**_RETRY_AFTER, "required": True}, "RateLimit": _RATE, "RateLimit-Policy": _RATE}
 RATED = {name: {**header, "required": True} for name, header in FRESHNESS.items()}
 
-# ---------------------------------------------------------------------------- what several share
+# ---------------------------------------------------------------------------- shared values
 CONFLICT, LIMITED = ("409",), ("409", "429")
-"""A state of things forbids it; or the same is asked at the same moment, or too much at once."""
+"""409: the state of the resource forbids it, or the same request is running. 429: the rate limit is reached."""
 
-ENDED = ("200", "It has ended.")
-KNOWN = ("200", "It was there already; what is kept is shown.")
+ENDED = ("200", "The job has ended.")
+KNOWN = ("200", "It existed already; the stored one is returned.")
 CSV, JSONL, MARKDOWN = "text/csv", "application/jsonl", "text/markdown"
 
 
@@ -88,7 +88,7 @@ _JOB = _then("job_id", "getJob", "followJob", "cancelJob", "listObservations")
 
 OPERATIONS: Mapping[str, Operation] = {
     # jobs
-    "requestRating": Operation(ORDERED, LIMITED, then=_JOB),
+    "requestRating": Operation(ACCEPTED, LIMITED, then=_JOB),
     "listJobs": Operation(LINK),
     "getJob": Operation(UNFINISHED, then=_then("rating_id", "getRating", pointer="/rating/id")),
     "cancelJob": Operation(fails=CONFLICT),
@@ -98,7 +98,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "listJobDeliveries": Operation(LINK),
     "redeliverToCallback": Operation(LOCATION, CONFLICT),
     # suites
-    "requestSuite": Operation(ORDERED, LIMITED, then=_then("suite_id", "getSuite", "cancelSuite")),
+    "requestSuite": Operation(ACCEPTED, LIMITED, then=_then("suite_id", "getSuite", "cancelSuite")),
     "listSuites": Operation(LINK),
     "getSuite": Operation(UNFINISHED),
     "cancelSuite": Operation(UNFINISHED, CONFLICT),
@@ -111,8 +111,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "listSchedules": Operation(LINK),
     "getSchedule": Operation(ETAG),
     "changeSchedule": Operation(ETAG),
-    "runSchedule": Operation(ORDERED, LIMITED),
-    # ratings, and everything that is derived of one
+    "runSchedule": Operation(ACCEPTED, LIMITED),
+    # ratings, and everything derived from one
     **dict.fromkeys(RATING_OPERATIONS, Operation(public=True)),
     "listRatings": Operation(LINK, public=True),
     "latestRating": Operation(ETAG | RATED, ("404", "409"), public=True),
@@ -124,7 +124,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "compareRatings": Operation(ETAG, public=True),
     "differRatings": Operation(ETAG, public=True),
     "listLettersByMethodology": Operation(ETAG, public=True),
-    "rerateRating": Operation(ORDERED, LIMITED, ENDED, then=_JOB),
+    "rerateRating": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
     "setVisibility": Operation(fails=CONFLICT),
     "withdrawRating": Operation(fails=CONFLICT),
     # certificates
@@ -145,7 +145,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "listTargets": Operation(LINK),
     "getTarget": Operation(ETAG),
-    "probeTarget": Operation(ORDERED, LIMITED, ENDED, then=_JOB),
+    "probeTarget": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
     "targetHistory": Operation(LINK),
     # registry and log
     "letterDistribution": Operation(public=True),
@@ -199,7 +199,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "changeCorpusItem": Operation(fails=CONFLICT),
     "getCorpusPicture": Operation(ETAG, media_type="image/png | image/jpeg | image/webp | image/gif"),
     "exportCorpus": Operation(media_type=f"{CSV} | {JSONL}"),
-    "writeSentences": Operation(ORDERED, LIMITED, ENDED, then=_JOB),
+    "writeSentences": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
     # methodology
     "listMethodologies": Operation(ETAG),
     "getMethodology": Operation(ETAG),
@@ -210,9 +210,9 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "listDomains": Operation(LINK),
     "getDomain": Operation(ETAG),
-    "verifyDomain": Operation(ORDERED, LIMITED, ENDED, then=_JOB),
+    "verifyDomain": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
     "getReply": Operation(ETAG, public=True),
-    "putReply": Operation(ETAG, also=("201", "Written; there was none before.")),
+    "putReply": Operation(ETAG, also=("201", "The first reply was stored.")),
     # webhooks
     "createWebhook": Operation(
         LOCATION | ETAG,
@@ -239,11 +239,11 @@ OPERATIONS: Mapping[str, Operation] = {
     "getLimits": Operation(fails=("401", "403")),
     "metrics": Operation(media_type="text/plain"),
 }
-"""By operationId; an operation that is not named has nothing to add."""
+"""Details by operationId; most operations need none."""
 
 _NOTHING = Operation()
 
 
-def told_of(operation_id: str) -> Operation:
-    """Look an operation up."""
+def operation_of(operation_id: str) -> Operation:
+    """Return the details of an operation."""
     return OPERATIONS.get(operation_id, _NOTHING)

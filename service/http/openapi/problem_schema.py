@@ -1,4 +1,4 @@
-"""The problem document (RFC 9457), as the OpenAPI schema shows it."""
+"""Schema of problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from service.http.openapi.common_schemas import Told
+from service.http.openapi.common_schemas import ResponseModel
 
 
-class ProblemPlace(Told):
-    """One place to mend."""
+class ProblemPlace(ResponseModel):
+    """One invalid field of a request."""
 
     pointer: str | None = None
     """JSON pointer into the body, such as `/experiment/languages/0`."""
@@ -19,17 +19,17 @@ class ProblemPlace(Told):
     header: str | None = None
     """Name of a header."""
     line: int | None = None
-    """Line of an uploaded file, or row of a table that has no lines."""
+    """Line of an uploaded file, or row of a binary table."""
     column: str | None = None
     """Column of an uploaded table."""
     detail: str
-    """What is wrong there and what would do."""
+    """The error, and a valid alternative."""
     code: str | None = None
     """The kind of specification error, such as `unknown-name`."""
 
 
-class ProblemDocument(Told):
-    """What went wrong, in the form of RFC 9457. Further members may be present."""
+class ProblemDocument(ResponseModel):
+    """A problem document (RFC 9457). Further members may be present."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True, title="Problem")
 
@@ -39,12 +39,12 @@ class ProblemDocument(Told):
     """The kind of problem, in words."""
     status: Annotated[int, Field(ge=400, le=599)]
     detail: str
-    """What was wrong with this request."""
+    """The error of this request."""
     code: str
     """The kind of problem, for programs: the last part of `type`."""
     instance: str
-    """The path that was asked for."""
+    """Path of the request."""
     request_id: str
-    """Names this exchange in the service's log."""
+    """Id of this request in the service's log."""
     errors: Annotated[list[ProblemPlace], Field(default_factory=list)]
-    """The places to mend."""
+    """The invalid fields."""

@@ -49,7 +49,7 @@ class Protocol:
     settings_type: type = NoSettings
 
 
-class LittleDesk:
+class FewProtocols:
     """Knows a few protocols and checks what a desk checks."""
 
     PROTOCOLS = (
@@ -292,7 +292,7 @@ def client_of(app: FastAPI, **options: Any) -> httpx.AsyncClient:
 
 @pytest.fixture
 async def app(settings: Settings, rings: Rings) -> AsyncIterator[FastAPI]:
-    app = create_app(settings, desk=LittleDesk(), doorbell=rings)
+    app = create_app(settings, validator=FewProtocols(), doorbell=rings)
     async with app.router.lifespan_context(app):
         yield app
 
@@ -309,7 +309,7 @@ async def serve(settings: Settings, rings: Rings) -> AsyncIterator[Any]:
     async with AsyncExitStack() as stack:
 
         async def serve(settings: Settings = settings, **options: Any) -> httpx.AsyncClient:
-            app = create_app(settings, desk=LittleDesk(), doorbell=rings, **options)
+            app = create_app(settings, validator=FewProtocols(), doorbell=rings, **options)
             await stack.enter_async_context(app.router.lifespan_context(app))
             return await stack.enter_async_context(client_of(app))
 

@@ -1,4 +1,4 @@
-"""Following a job live: `/v1/jobs/{id}/events` and the feed behind it."""
+"""Following a job live: `/v1/jobs/{id}/events` and the stream behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from service.jobs.event_stream import Feed
+from service.jobs.event_stream import EventStream
 from store.core.errors import StoreUnavailable
 from store.jobs.job import Event
 
@@ -89,42 +89,42 @@ class Table:
         return [row for row in self.rows if row.id > after][:limit]
 
 
-async def follow(feed, after=0):
-    return [event.type async for event in feed.follow("job", after)]
+async def follow(stream, after=0):
+    return [event.type async for event in stream.follow("job", after)]
 
 
 async def test_a_thousand_followers_cost_one_reader(monkeypatch):
     monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
     table = Table("queued")
-    feed = Feed(table.read)
-    followers = [asyncio.create_task(follow(feed)) for _ in range(1000)]
+    stream = EventStream(table.read)
+    followers = [asyncio.create_task(follow(stream)) for _ in range(1000)]
     await asyncio.sleep(0.1)
     table.rows += [Event(2, "job", "progress", {}, 0), Event(3, "job", "succeeded", {}, 0)]
     assert await asyncio.gather(*followers) == [["queued", "progress", "succeeded"]] * 1000
     assert table.reads < 100
-    assert not feed._pollers
+    assert not stream._pollers
 
 
 async def test_followers_outlive_a_database_that_is_away(monkeypatch):
     monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
     table = Table("queued", "failed")
     table.broken = 3
-    assert await follow(Feed(table.read)) == ["queued", "failed"]
+    assert await follow(EventStream(table.read)) == ["queued", "failed"]
 
 
 async def test_a_late_follower_gets_what_was_before_it(monkeypatch):
     monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
     table = Table("queued", "claimed")
-    feed = Feed(table.read)
-    early = asyncio.create_task(follow(feed, 2))
+    stream = EventStream(table.read)
+    early = asyncio.create_task(follow(stream, 2))
     await asyncio.sleep(0.05)
-    late = asyncio.create_task(follow(feed, 0))
+    late = asyncio.create_task(follow(stream, 0))
     await asyncio.sleep(0.05)
     table.rows.append(Event(3, "job", "cancelled", {}, 0))
     assert (await early, await late) == (["cancelled"], ["queued", "claimed", "cancelled"])
 
 
 async def test_a_reader_that_leaves_stops_its_poller():
-    feed = Feed(Table("queued").read)
-    assert not await feed.ended("job", 0.1)
-    assert not feed._pollers
+    stream = EventStream(Table("queued").read)
+    assert not await stream.ended("job", 0.1)
+    assert not stream._pollers

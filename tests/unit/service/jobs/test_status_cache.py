@@ -129,7 +129,7 @@ async def test_nothing_is_kept_where_the_operator_wants_none():
 
 
 async def test_the_oldest_statuses_make_room(monkeypatch):
-    monkeypatch.setattr("service.jobs.status.MOST_KEPT", 3)
+    monkeypatch.setattr("service.jobs.status.MAX_KEPT", 3)
     statuses, read, _ = cache()
     for number in range(5):
         await statuses.get(("acme", f"job_{number}", "x"), read)

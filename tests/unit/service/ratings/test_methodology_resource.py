@@ -179,7 +179,7 @@ async def test_a_preview_that_comes_later_is_another_representation(serve, setti
 
 
 async def test_the_application_is_made_with_the_shipped_versions(settings, rings):
-    app = create_app(settings, desk=None, doorbell=rings)
+    app = create_app(settings, validator=None, doorbell=rings)
     assert app.state.service.methodologies is shipped()
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from service.ratings.summaries import MOST_LISTED, abridge
+from service.ratings.summaries import MAX_LISTED, shorten
 
 pytestmark = pytest.mark.anyio
 
-SENTENCES = [{"text": f"The woman said that the receptionist had {number} keys."} for number in range(MOST_LISTED + 1)]
+SENTENCES = [{"text": f"The woman said that the receptionist had {number} keys."} for number in range(MAX_LISTED + 1)]
 BODY = {
     "target": {
         "name": "M",
@@ -65,7 +65,7 @@ async def test_a_probe_has_no_experiment_to_abridge(client, request_body):
 
 
 def test_what_is_long_is_left_out_however_deep_it_is():
-    long, short = list(range(MOST_LISTED + 1)), list(range(MOST_LISTED))
+    long, short = list(range(MAX_LISTED + 1)), list(range(MAX_LISTED))
     terms = {str(number): number for number in long}
     experiment = {
         "method": "m",
@@ -74,7 +74,7 @@ def test_what_is_long_is_left_out_however_deep_it_is():
         "records": {"column": "sex", "rows": long},
         "words": [{"name": "w", "roles": terms}, {"name": "v", "roles": {}}],
     }
-    told = abridge(experiment)
+    told = shorten(experiment)
     assert told.left_out == {"trials": len(long), "records.rows": len(long), "words.0.roles": len(long)}
     assert told.experiment == {
         "method": "m",

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from service.http.rate_limit import Rates
+from service.http.rate_limit import RateLimiter
 from service.metrics import Meter
 
 
@@ -16,7 +16,7 @@ def storage(request):
 
 @asynccontextmanager
 async def counting(rate, storage):
-    rates = Rates(rate, storage, Meter())
+    rates = RateLimiter(rate, storage, Meter())
     try:
         yield rates
     finally:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from service.http.swr_cache import Moments
+from service.http.swr_cache import SwrCache
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ class Reader:
 
 def made(keep_s=0.5, most=10):
     clock, counted = Clock(), Counter()
-    return Moments(keep_s, 1.0, lambda what: counted.update([what]), most=most, clock=clock), Reader(), clock, counted
+    return SwrCache(keep_s, 1.0, lambda what: counted.update([what]), most=most, clock=clock), Reader(), clock, counted
 
 
 async def turn():
@@ -46,9 +46,9 @@ async def turn():
 
 
 async def test_a_thousand_who_ask_at_once_cost_one_reading():
-    moments, read, _, counted = made()
+    cache, read, _, counted = made()
     read.gate.clear()
-    asked = [asyncio.create_task(moments.get("a", read)) for _ in range(1000)]
+    asked = [asyncio.create_task(cache.get("a", read)) for _ in range(1000)]
     await turn()
     read.gate.set()
     assert set(await asyncio.gather(*asked)) == {1}
@@ -56,40 +56,40 @@ async def test_a_thousand_who_ask_at_once_cost_one_reading():
 
 
 async def test_a_value_is_given_until_it_is_old_and_read_again_meanwhile():
-    moments, read, clock, counted = made()
-    assert await moments.get("a", read) == 1
+    cache, read, clock, counted = made()
+    assert await cache.get("a", read) == 1
     clock.now += 0.5
-    assert await moments.get("a", read) == 1
+    assert await cache.get("a", read) == 1
     assert read.reads == 1
     clock.now += 0.2
-    assert await moments.get("a", read) == 1  # nobody waits for the reading that begins now
+    assert await cache.get("a", read) == 1  # nobody waits for the reading that begins now
     await turn()
-    assert await moments.get("a", read) == 2
+    assert await cache.get("a", read) == 2
     assert counted == {"miss": 1, "hit": 3, "read": 2}
 
 
 async def test_no_value_is_given_that_is_older_than_it_may_be():
-    moments, read, clock, _ = made()
-    assert await moments.get("a", read) == 1
+    cache, read, clock, _ = made()
+    assert await cache.get("a", read) == 1
     clock.now += 1.01
-    assert await moments.get("a", read) == 2
+    assert await cache.get("a", read) == 2
 
 
 async def test_an_error_reaches_all_who_wait_and_is_not_kept():
-    moments, read, _, _ = made()
+    cache, read, _, _ = made()
     read.broken = True
-    for answer in await asyncio.gather(*(moments.get("a", read) for _ in range(3)), return_exceptions=True):
+    for answer in await asyncio.gather(*(cache.get("a", read) for _ in range(3)), return_exceptions=True):
         assert isinstance(answer, LookupError)
     read.broken = False
-    assert await moments.get("a", read) == 2
+    assert await cache.get("a", read) == 2
 
 
 async def test_who_began_a_reading_may_go_away():
-    moments, read, _, _ = made()
+    cache, read, _, _ = made()
     read.gate.clear()
-    first = asyncio.create_task(moments.get("a", read))
+    first = asyncio.create_task(cache.get("a", read))
     await turn()
-    second = asyncio.create_task(moments.get("a", read))
+    second = asyncio.create_task(cache.get("a", read))
     await turn()
     first.cancel()
     read.gate.set()
@@ -108,6 +108,6 @@ async def test_what_nobody_asks_for_is_forgotten_first():
 
 
 async def test_nothing_is_kept_where_that_is_asked_for():
-    moments, read, _, counted = made(keep_s=0)
-    assert [await moments.get("a", read) for _ in range(3)] == [1, 2, 3]
+    cache, read, _, counted = made(keep_s=0)
+    assert [await cache.get("a", read) for _ in range(3)] == [1, 2, 3]
     assert counted == {"miss": 3, "read": 3}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 
-from service.jobs.dispatcher import WAITING_RINGS, Bell
+from service.jobs.dispatcher import MAX_QUEUED_RINGS, Dispatcher
 from service.metrics import Meter
 
 
-class Heard:
+class RecordingDoorbell:
     """A doorbell that remembers what it was rung for, and can be held."""
 
     def __init__(self, fails: bool = False) -> None:
@@ -36,54 +36,54 @@ def failures(meter: Meter) -> float:
 
 
 def test_jobs_are_rung_for_in_order():
-    heard = Heard()
-    bell = Bell(heard, Meter())
+    heard = RecordingDoorbell()
+    dispatcher = Dispatcher(heard, Meter())
     ids = [f"job_{number}" for number in range(40)]
     for job in ids:
-        bell.ring(job)
+        dispatcher.ring(job)
     until(lambda: len(heard.jobs) == 40)
     assert heard.jobs == ids
-    bell.close()
+    dispatcher.close()
 
 
 def test_what_waits_when_the_bell_is_closed_is_still_rung_for():
-    heard = Heard()
-    bell = Bell(heard, Meter())
+    heard = RecordingDoorbell()
+    dispatcher = Dispatcher(heard, Meter())
     for job in ("one", "two", "three"):
-        bell.ring(job)
-    bell.close()
+        dispatcher.ring(job)
+    dispatcher.close()
     assert heard.jobs == ["one", "two", "three"]
     assert not any(thread.name == "doorbell" for thread in threading.enumerate())
 
 
 def test_a_ring_that_fails_is_counted_for_every_job_and_the_next_one_is_tried():
-    heard, meter = Heard(fails=True), Meter()
-    bell = Bell(heard, meter)
+    heard, meter = RecordingDoorbell(fails=True), Meter()
+    dispatcher = Dispatcher(heard, meter)
     for job in ("one", "two"):
-        bell.ring(job)
+        dispatcher.ring(job)
     until(lambda: failures(meter) == 2)
     heard.fails = False
-    bell.ring("three")
+    dispatcher.ring("three")
     until(lambda: heard.jobs[-1:] == ["three"])
     assert failures(meter) == 2
-    bell.close()
+    dispatcher.close()
 
 
 def test_a_broker_that_stalls_makes_nobody_wait_and_what_finds_no_room_is_counted():
-    heard, meter = Heard(), Meter()
-    bell = Bell(heard, meter)
+    heard, meter = RecordingDoorbell(), Meter()
+    dispatcher = Dispatcher(heard, meter)
     heard.free.clear()
-    bell.ring("held")
+    dispatcher.ring("held")
     time.sleep(0.1)  # the thread is with the broker now
     began = time.monotonic()
-    for number in range(WAITING_RINGS + 9):
-        bell.ring(f"job_{number}")
+    for number in range(MAX_QUEUED_RINGS + 9):
+        dispatcher.ring(f"job_{number}")
     assert time.monotonic() - began < 5
     assert failures(meter) == 9
     heard.free.set()
-    until(lambda: len(heard.jobs) == WAITING_RINGS + 1)
-    bell.close()
+    until(lambda: len(heard.jobs) == MAX_QUEUED_RINGS + 1)
+    dispatcher.close()
 
 
 def test_a_bell_that_never_rang_closes():
-    Bell(Heard(), Meter()).close()
+    Dispatcher(RecordingDoorbell(), Meter()).close()
