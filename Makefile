@@ -56,7 +56,7 @@ scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two wor
 test: $(READY_DEV) ## Run the whole test suite
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-chaos: $(READY_DEV) ## Break everything at length: 20 kills over 60 jobs, and more (about 20 minutes)
+chaos: $(READY_DEV) ## Break everything at length: 20 kills over 60 jobs, and more (about half an hour)
 	@$(BIN)/python -m pytest tests/chaos tests/fuzz --chaos-scale long -s $(ARGS)
 
 lint: $(READY_DEV) ## ruff: format and rules

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -83,6 +84,8 @@ def refused_only_for_its_meaning(ctx: Any, response: Any, case: Any) -> None:
         return
     if "\\u0000" in json.dumps(case.body, default=str):
         return  # a character that JSON has and databases lack; strict JSON refuses it (`service.http.json`)
+    if re.search("[0-9]{31}", json.dumps(case.body, default=str)):
+        return  # an integer that readers of JSON read differently; strict JSON refuses it too
     assert response.json()["code"] in FOR_ITS_MEANING, f"{response.json()['detail']}: {response.json()['errors']}"
 
 
@@ -332,23 +335,23 @@ def operations(app: FastAPI) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_no_request_is_answered_other_than_documented(settings, hand):
+def test_no_request_is_answered_other_than_documented(settings, hand, pytestconfig):
+    """Values at their boundaries are sent here in `make chaos` alone: the next test always sends them, on Postgres."""
+    boundaries = pytestconfig.getoption("--chaos-scale") == "long"
     with served(settings, hand.complete) as app:
-        outcome = run(app, examples=20)
+        outcome = run(app, 20, boundaries=boundaries)
         assert not outcome.findings, "\n\n".join(outcome.findings[:10])
         assert {label for label, _ in outcome.answers} == operations(app)
-        assert set(outcome.phases) == {"examples", "coverage", "fuzzing", "stateful"}
+        assert set(outcome.phases) == {"examples", "fuzzing", "stateful"} | ({"coverage"} if boundaries else set())
         assert outcome.phases.total() > 1000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
-def test_every_operation_is_reached_and_asks_for_its_key(settings, hand, sensible_and_key, pytestconfig):
-    """Values at their boundaries are sent again in `make chaos` alone: the test before has sent them, on SQLite."""
+def test_every_operation_is_reached_and_asks_for_its_key(settings, hand, sensible_and_key):
     sensible, plain = sensible_and_key
-    boundaries = pytestconfig.getoption("--chaos-scale") == "long"
     with served(settings.model_copy(update={"auth": "keys"}), hand.complete) as app:
-        outcome = run(app, 15, sensible, boundaries=boundaries, Authorization=f"Bearer {plain}")
+        outcome = run(app, 15, sensible, Authorization=f"Bearer {plain}")
         assert not outcome.findings, "\n\n".join(outcome.findings[:10])
         unreached = {label for label in operations(app) if not outcome.succeeded(label)}
         assert unreached <= TESTED_ELSEWHERE
