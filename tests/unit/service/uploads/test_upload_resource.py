@@ -240,9 +240,7 @@ async def test_uploaded_answers_are_rated_by_forced_choice_alone(app, client, ow
     if own_rows:
         table = (await send(client)).json()["id"]
         asked = Alternation("sex", records=RecordProfiles("sex", ("female", "male"), upload=table))
-    with pytest.raises(
-        Problem, match="rated by forced-choice; alternation asks its own"
-    ) as caught:
+    with pytest.raises(Problem, match="rated by forced-choice; alternation asks its own") as caught:
         await fill_in(app.state.service, "default", asked, target, 0)
     assert caught.value.errors[0]["pointer"] == "/target/kind"
 
