@@ -47,7 +47,7 @@ def run(name: str) -> tuple[object, dict, tuple[Observation, ...]]:
     while session.finding is None:
         record += session.unrecorded
         for probe in session.missing:
-            record += session.accept(probe, service.http.cached_response(probe.ask))
+            record += session.accept(probe, service.answer(probe.ask))
         session.advance()
     return service.method, written(service.method, session.finding, session.evidence.head()), tuple(record)
 

@@ -78,7 +78,7 @@ def test_a_recording_gives_the_same_rating_without_asking():
     session = Session(service.method.design(generator(3)))
     while session.finding is None:
         for probe in session.missing:
-            observed += session.accept(probe, service.http.cached_response(probe.ask))
+            observed += session.accept(probe, service.answer(probe.ask))
         session.advance()
     assert replay(service.method, 3, reversed(observed)).finding == session.finding
 

@@ -76,7 +76,7 @@ def test_exchanging_the_groups_changes_no_effect():
         )
     )
     there = service.rate(3).components[0].effects
-    back = run(turned, lambda probe: service.http.cached_response(probe.ask), 3).components[0].effects
+    back = run(turned, lambda probe: service.answer(probe.ask), 3).components[0].effects
     for step in ("step_1", "step_2"):
         assert back[step].estimate == pytest.approx(there[step].estimate, abs=0.003)
 
@@ -113,7 +113,7 @@ def test_lists_with_too_few_vectors_have_a_posterior_and_no_letter():
     def answer(probe):
         if probe.ask.text.startswith("neutral") and not probe.ask.text.endswith("0"):
             return Reply(failure=Failure("missing-word", "no vector"))
-        return service.http.cached_response(probe.ask)
+        return service.answer(probe.ask)
 
     one = run(service.method, answer, 2).components[0]
     assert one.letter is None
@@ -130,7 +130,7 @@ def test_a_group_without_vectors_gives_no_letter_and_no_number():
         return (
             Reply(failure=Failure("missing-word", "x"))
             if probe.ask.text.startswith("two-")
-            else service.http.cached_response(probe.ask)
+            else service.answer(probe.ask)
         )
 
     one = run(service.method, answer, 2).components[0]

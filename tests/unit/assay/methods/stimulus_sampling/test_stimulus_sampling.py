@@ -180,7 +180,7 @@ def test_where_yes_is_rare_the_surrogate_finds_more_of_it():
     service = sampling_service(0.05, 0.2, 2, rare=True)
     rare = {
         route: component(
-            StimulusSampling("gender", route=route, looks=1), lambda probe: service.http.cached_response(probe.ask), 2
+            StimulusSampling("gender", route=route, looks=1), lambda probe: service.answer(probe.ask), 2
         ).detail["weights"]
         for route in ("weights", "auto")
     }
@@ -193,7 +193,7 @@ def test_vectors_by_surrogate_and_by_weights_agree():
     found = {
         route: component(
             StimulusSampling("group", vectors=service.method.vectors, route=route, looks=2),
-            lambda probe: service.http.cached_response(probe.ask),
+            lambda probe: service.answer(probe.ask),
             4,
         )
         for route in ("weights", "surrogate")
@@ -220,7 +220,7 @@ def test_a_recording_gives_the_same_rating_without_asking(name):
     session = Session(service.method.design(generator(3)))
     while session.finding is None:
         for probe in session.missing:
-            observed += session.accept(probe, service.http.cached_response(probe.ask))
+            observed += session.accept(probe, service.answer(probe.ask))
         session.advance()
     assert replay(service.method, 3, reversed(observed)).finding == session.finding
 
