@@ -5,7 +5,7 @@ The defaults suit the embedded service on one machine.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
@@ -150,13 +150,13 @@ class Settings(BaseSettings):
         """The configured database URL, or a SQLite file in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'assay.db'}"
 
-    @cached_property
+    @property
     def redis_url(self) -> str | None:
         """The broker's URL if it is Redis, which also stores counts shared by several processes."""
         redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
         return self.broker_url if redis else None
 
-    @cached_property
+    @property
     def egress_networks(self) -> tuple[Network, ...]:
         """`egress_allow`, parsed."""
         return _networks(self.egress_allow)
@@ -166,7 +166,7 @@ class Settings(BaseSettings):
         """`secret_key_older`, parsed."""
         return _parts(self.secret_key_older.get_secret_value())
 
-    @cached_property
+    @property
     def keys_required(self) -> bool:
         """Whether callers must send an API key."""
         if self.auth == "auto":
@@ -178,6 +178,7 @@ def _parts(written: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in written.split(",") if part.strip())
 
 
+@cache
 def _networks(written: str) -> tuple[Network, ...]:
     return tuple(ip_network(part, strict=False) for part in _parts(written))
 

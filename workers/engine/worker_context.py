@@ -148,8 +148,11 @@ def waited_s(claim: Claim) -> float:
 
 
 def place_of(target: Target) -> str:
-    """Host (and port) of a target, or the name of its protocol where that knows the way."""
-    return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol
+    """Return the host (and port) of a target; the name of its protocol if it has no address, or a malformed one."""
+    try:
+        return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol
+    except ValueError:  # the guard refuses the address when it is called
+        return target.protocol
 
 
 _IMPORTING = threading.Lock()
