@@ -22,17 +22,15 @@ LETTERS = ("BS", "DSBS", "UCS")
 PUBLISHED_RULE = "chi-squared/similar-to-biased"
 """The rule that Srivastava & Rossi (2018) print in section 4.3, shown beside Assay's rating."""
 
-PROBABILITIES = tuple(f"P({letter})" for letter in LETTERS)
-
-HEADINGS = ("service", "kind", "rating", "expected", *PROBABILITIES, "paper", "calls")
-NUMERIC = {*PROBABILITIES, "calls"}
+HEADINGS = ("service", "kind", "rating", "expected", *LETTERS, "paper", "calls")
+NUMERIC = {*LETTERS, "calls"}
 
 GIVES_WAY = "kind"
 """Column that is cut where a terminal is too narrow for all."""
 
 CAPTION = (
     "expected: the letter that the service was built to deserve; none: nothing can be measured; –: unknown.\n"
-    "P(…): probability of each letter. paper: the letter by the rule printed in Srivastava & Rossi (2018).\n"
+    "BS, DSBS, UCS: probability of each letter. paper: the letter by the rule printed in Srivastava & Rossi (2018).\n"
     "calls: requests sent to the service."
 )
 

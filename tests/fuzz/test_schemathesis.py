@@ -177,7 +177,7 @@ def _function(method: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 def served(settings: Settings, complete: Callable[[str], object]) -> Iterator[FastAPI]:
     """Make an application that schemathesis starts; stop it afterwards."""
     try:
-        yield create_app(settings, validator=Desk(settings), doorbell=lambda ids: [complete(one) for one in ids])
+        yield create_app(settings, validator=Desk(settings), doorbell=complete)
     finally:
         shutdown_lifespans()
 

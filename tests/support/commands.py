@@ -18,7 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _forked = multiprocessing.get_context("forkserver")
-_forked.set_forkserver_preload(["cli.rating.rate", "cli.agency.serve", "cli.agency.work", "cli.agency.keys", "cli.agency.secrets"])
+_forked.set_forkserver_preload(
+    ["cli.rating.rate", "cli.agency.serve", "cli.agency.work", "cli.agency.keys", "cli.agency.secrets"]
+)
 
 
 class Command:
@@ -87,6 +89,7 @@ def _run(arguments: tuple[str, ...], environment: dict[str, str], out: str, err:
     os.environ.update(environment)
     for place, file in ((1, out), (2, err)):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), place)
+    sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep) if environment.get("PYTHONPATH") else []
     sys.argv = ["assay", *arguments]
     from cli.main import main
 

@@ -121,7 +121,7 @@ async def test_more_sentences_than_a_corpus_holds_are_not_ordered(agency, monkey
     monkeypatch.setattr("service.corpora.writing_jobs.MOST_ITEMS", 12)
     refused = await client.post(f"{URL}/{corpus}/writing", json={"author": MODEL, "per_term": 5})
     assert refused.status_code == 422
-    assert "at most 4 would do" in refused.json()["detail"]
+    assert "at most 4 per term are allowed" in refused.json()["detail"]
 
 
 async def test_the_examples_of_writing_are_well_formed(agency):

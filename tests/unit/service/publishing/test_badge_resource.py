@@ -8,7 +8,7 @@ import yaml
 from sqlalchemy import text
 
 from assay.reports import EMBEDS
-from service.publishing.embed_cache import exhibit
+from service.publishing.embed_cache import render
 from store.ratings import published
 from store.ratings.published import DatedRating
 
@@ -210,7 +210,7 @@ async def test_the_badge_and_its_name_follow_the_days(rated, worker):
     await rated()
     with worker.database.read() as c:
         seen = published.of_address(c, URL)
-    later = [exhibit(DatedRating(seen.rating, seen.at + ms), EMBEDS[0], "http://x") for ms in (0, 1, 86_400_000)]
+    later = [render(DatedRating(seen.rating, seen.at + ms), EMBEDS[0], "http://x") for ms in (0, 1, 86_400_000)]
     today, still, expired = ((one.body.decode(), one.headers["ETag"]) for one in later)
     assert today == still
     assert "today" in today[0]

@@ -10,7 +10,7 @@ from sqlalchemy import event
 
 from assay.rating.methodology import Methodologies, shipped
 from service.app import create_app
-from service.ratings.annotations import beside
+from service.ratings.annotations import read_annotations
 from store.ratings import ratings, rerated
 
 pytestmark = pytest.mark.anyio
@@ -188,7 +188,7 @@ async def test_what_stands_beside_a_page_is_read_in_two_statements_however_long_
     with worker.database.read() as c:
         page, counts = ratings.page(c, "default", limit=10), []
         event.listen(c, "before_cursor_execute", lambda *_: counts.append(1))
-        assert set(beside(c, page, NEXT)) == set(ids)
+        assert set(read_annotations(c, page, NEXT)) == set(ids)
         assert len(counts) == 2
-        beside(c, [], NEXT)
+        read_annotations(c, [], NEXT)
         assert len(counts) == 2
