@@ -98,9 +98,8 @@ def rate_here(
     configure_logs(settings.model_copy(update={"log_level": "error"}))  # the report is what counts here
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join((*LOOPBACK, *(str(network) for network in settings.egress_networks)))
-        here = settings.model_copy(
-            update={"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
-        )
+        own = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
+        here = Settings(**(settings.model_dump() | own))  # a copy would keep the networks of the original
         job, document = _run(request, here, show_progress=sys.stderr.isatty(), export=export)
     if document is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}

@@ -5,7 +5,7 @@ The defaults suit the embedded service on one machine.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
@@ -156,7 +156,7 @@ class Settings(BaseSettings):
         redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))
         return self.broker_url if redis else None
 
-    @property
+    @cached_property
     def egress_networks(self) -> tuple[Network, ...]:
         """`egress_allow`, parsed."""
         return _networks(self.egress_allow)
@@ -166,7 +166,7 @@ class Settings(BaseSettings):
         """`secret_key_older`, parsed."""
         return _parts(self.secret_key_older.get_secret_value())
 
-    @property
+    @cached_property
     def keys_required(self) -> bool:
         """Whether callers must send an API key."""
         if self.auth == "auto":
@@ -178,7 +178,6 @@ def _parts(written: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in written.split(",") if part.strip())
 
 
-@cache
 def _networks(written: str) -> tuple[Network, ...]:
     return tuple(ip_network(part, strict=False) for part in _parts(written))
 

@@ -102,7 +102,7 @@ def test_the_examples_of_the_shell_work(run):
     printed, place = run("sh", program("sh"))
     assert '"letter":"DSBS"' in printed
     assert "is as it was sealed" in printed
-    assert "at least DSBS, as asked" in printed
+    assert "at least DSBS, as required" in printed
     assert (place / "badge.svg").read_text().startswith("<svg")
     assert "x-bias-rating" in (place / "overlay.yaml").read_text()
 

@@ -37,16 +37,27 @@ class Command:
     """
 
     def __init__(self, arguments: tuple[str, ...], environment: Mapping[str, str], out: Path, err: Path) -> None:
-        self.args = arguments
-        given = (arguments, dict(environment), str(out), str(err))
-        self._process, self._lock = _forked.Process(target=_run, args=given, daemon=True), threading.Lock()
-        self._process.start()
+        self.args, self._lock = arguments, threading.Lock()
+        self._process: subprocess.Popen[bytes] | multiprocessing.context.ForkServerProcess
+        if "PYTHONPATH" in environment:  # plug-ins are found while the libraries are imported
+            program = [sys.executable, "-m", "cli.main", *arguments]
+            with out.open("ab") as told, err.open("ab") as failed:
+                self._process = subprocess.Popen(
+                    program, env=dict(environment), stdout=told, stderr=failed, start_new_session=True
+                )
+        else:
+            self._process = _forked.Process(
+                target=_run, args=(arguments, dict(environment), str(out), str(err)), daemon=True
+            )
+            self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
 
     def poll(self) -> int | None:
         """Return the exit code, or ``None`` while it runs."""
         with self._lock:  # its code can be read only once, by one of several threads
+            if isinstance(self._process, subprocess.Popen):
+                return self._process.poll()
             return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -89,7 +100,6 @@ def _run(arguments: tuple[str, ...], environment: dict[str, str], out: str, err:
     os.environ.update(environment)
     for place, file in ((1, out), (2, err)):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), place)
-    sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep) if environment.get("PYTHONPATH") else []
     sys.argv = ["assay", *arguments]
     from cli.main import main
 
