@@ -32,6 +32,9 @@ reading until the deadline.
 _FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
 """A first header that begins with a blank, which the parser takes for an ordinary one."""
 
+READ_SIZE = 1 << 15
+"""Bytes read from a connection at once."""
+
 _LARGE = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}'", re.IGNORECASE)
 """What the parser says of too many headers, and of numbers that are lengths but fit no counter."""
 
@@ -81,6 +84,11 @@ class Listener(ResponseHandler):
         super().set_response_params(read_bufsize=read_bufsize, **params)
 
     # ------------------------------------------------------------------ called by the event loop
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Read in small pieces: a body in chunks of one byte costs forty times its size until it is joined."""
+        transport.max_size = READ_SIZE  # type: ignore[attr-defined]  # of every transport of a socket
+        super().connection_made(transport)
+
     def data_received(self, data: bytes) -> None:
         """Take bytes of the answer; whatever comes after it, or unasked, ends the connection."""
         if not data:  # the reader caught up: the parser goes on with what it holds
