@@ -150,7 +150,7 @@ class Settings(BaseSettings):
         """The configured database URL, or a SQLite file in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser().absolute() / 'assay.db'}"
 
-    @property
+    @cached_property
     def redis_url(self) -> str | None:
         """The broker's URL if it is Redis, which also stores counts shared by several processes."""
         redis = self.broker_url is not None and self.broker_url.startswith(("redis://", "rediss://"))

@@ -214,7 +214,7 @@ def test_a_corpus_that_the_method_names_arrives_in_its_job(installed, serve, spe
 def test_what_an_author_wrote_for_the_method_is_kept_and_used_again(installed, serve, speller):
     agency = serve(PYTHONPATH=str(installed))
     experiment = {"method": "spelling", "label": "positive", "write": 1}
-    with pytest.raises(ValueError, match="name the service that makes it"):
+    with pytest.raises(ValueError, match="name the service that generates it"):
         agency.agency.post("/v1/jobs", {"target": speller, "experiment": experiment})
 
     with json_server(writes) as url:
