@@ -51,16 +51,16 @@ class Method(ABC):
     """The question it answers, in a sentence."""
 
     paper: ClassVar[str]
-    """Where the method comes from."""
+    """The paper that describes the method."""
 
     specification_kind: ClassVar[str | None] = None
     """Kind of words it takes by the name of a specification."""
 
     takes_trials: ClassVar[bool] = False
-    """Whether it rates choices that were made already (`assay.references.Found.trials`)."""
+    """Whether it can rate uploaded trials (`assay.references.Found.trials`)."""
 
     STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
-    """What the service is shown in step 1 and in step 2."""
+    """Names of the input in step 1 and in step 2."""
 
     REASONS: ClassVar[Mapping[str, str]] = {}
     """Sentence of each reason code that is the method's own, in the syntax of `assay.explain.sentence.fill`."""

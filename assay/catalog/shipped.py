@@ -63,7 +63,7 @@ def specifications() -> Mapping[str, Specification]:
 
 
 def is_shipped(name: str | None) -> bool:
-    """Whether a name is shipped; ``None`` is, because it means the attribute's default words."""
+    """Whether a specification is shipped; ``None`` means the attribute's default, which is shipped."""
     return name is None or name in specifications()
 
 

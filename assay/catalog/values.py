@@ -13,7 +13,7 @@ from assay.errors import UnknownName
 
 _APOSTROPHES = dict.fromkeys(map(ord, "\u2019\u2018\u02bc\uff07`\u00b4"), "'")
 _GAP = r"[\s\-\u2010\u2011]+"
-"""What may stand between the words of a phrase: blanks, hyphens."""
+"""Separators between the words of a phrase: blanks and hyphens."""
 
 
 def plain(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assay.methods.shared.words import COVERAGE, VECTORS
 
 STEPS = ("neutral control words", "concepts")
-"""What the service is shown in step 1 and in step 2."""
+"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **COVERAGE,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assay.methods.shared.words import ANSWERS, CONSTANT, PROFILES
 
 STEPS = ("content alike", "tied content")
-"""What the service is shown in step 1 and in step 2."""
+"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **CONSTANT,

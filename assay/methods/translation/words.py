@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 STEPS = ("balanced input", "one-sided input")
-"""What the service is shown in step 1 and in step 2."""
+"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     "follows-biased-input": (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assay.methods.shared.words import ANSWERS, CONSTANT, COVERAGE, TERMS
 
 STEPS = ("neutral pictures", "pictures of stereotypes")
-"""What the service is shown in step 1 and in step 2."""
+"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **COVERAGE,
