@@ -14,7 +14,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Dialect, LargeBinary, RowMapping, Text
+from sqlalchemy import Dialect, LargeBinary, Text
 from sqlalchemy.types import TypeDecorator
 
 COMPRESS_ABOVE_BYTES = 512
@@ -136,18 +136,10 @@ class SealedSecret:
 
 def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
     """Return the column values of an encrypted secret."""
-    return {
-        "secret_ciphertext": sealed and sealed.ciphertext,
-        "secret_nonce": sealed and sealed.nonce,
-        "secret_key_id": sealed and sealed.key_id,
-        "secret_last4": sealed and sealed.last4,
-    }
+    return {f"secret_{part}": getattr(sealed, part, None) for part in ("ciphertext", "nonce", "key_id", "last4")}
 
 
-def sealed_from(row: RowMapping) -> SealedSecret | None:
-    """Build an encrypted secret from its columns."""
-    if row["secret_ciphertext"] is None:
-        return None
-    return SealedSecret(
-        bytes(row["secret_ciphertext"]), bytes(row["secret_nonce"]), row["secret_key_id"], row["secret_last4"]
-    )
+def take_sealed(row: dict[str, Any]) -> SealedSecret | None:
+    """Remove the columns of an encrypted secret from a row, and build the secret."""
+    cipher, nonce, key_id, last4 = (row.pop(f"secret_{part}") for part in ("ciphertext", "nonce", "key_id", "last4"))
+    return None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, last4)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sqlalchemy import Connection, Select, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.clock import now_ms
 from store.core.corpora_schema import corpora, corpus_items, images
+from store.core.rows import insert_into
 from store.formats.image import ImageFacts
 
 IMAGES_A_QUERY = 500
@@ -42,7 +42,7 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 
     `facts` is the result of `store.formats.image.read_image`.
     """
-    start = sqlite.insert(images) if c.dialect.name == "sqlite" else postgresql.insert(images)
+    start = insert_into(c, images)
     row = {
         "tenant": tenant,
         "digest": facts.digest,

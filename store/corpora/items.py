@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from assay.catalog.terms import normalised
 from store.core.clock import iso, now_ms, read_clock
@@ -19,6 +19,7 @@ from store.core.columns import new_id
 from store.core.corpora_schema import corpora as corpora_table
 from store.core.corpora_schema import corpus_items
 from store.core.errors import CorpusFull, ItemTaken
+from store.core.rows import all_rows, one_row
 from store.corpora import corpora
 
 MOST_ITEMS = 10_000
@@ -146,14 +147,13 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
     """Read an item of a corpus that the caller may read."""
     query = select(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id))
-    row = c.execute(query).mappings().one_or_none()
-    return None if row is None else _item(row)
+    return one_row(c, query, StoredItem)
 
 
 def page(c: Connection, corpus_id: str, after: int, limit: int) -> list[StoredItem]:
     """List the items of a corpus in order, after position `after` (0: from the start)."""
     query = select(corpus_items).where(*_in(corpus_id), corpus_items.c.seq > after)
-    return [_item(row) for row in c.execute(query.order_by(corpus_items.c.seq).limit(limit)).mappings()]
+    return all_rows(c, query.order_by(corpus_items.c.seq).limit(limit), StoredItem)
 
 
 def every(c: Connection, corpus_id: str) -> list[StoredItem]:
@@ -188,7 +188,7 @@ def sentences_of_rules(
     if own:
         query = query.where(corpora_table.c.tenant == tenant)
     query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(most)
-    return [_item(row) for row in c.execute(query).mappings()]
+    return all_rows(c, query, StoredItem)
 
 
 def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], most: int) -> list[StoredItem]:
@@ -203,7 +203,7 @@ def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str
         corpus_items.c.source == "written",
     )
     query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(most)
-    return [_item(row) for row in c.execute(query).mappings()]
+    return all_rows(c, query, StoredItem)
 
 
 def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem) -> StoredItem | None:
@@ -230,7 +230,7 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
     changed = changed.values(_columns(new) | _edited(old, new, read_clock(c)))
     row = c.execute(changed.returning(corpus_items)).mappings().one()
     corpora.change(c, corpus_id, tenant, {})
-    return _item(row)
+    return StoredItem(**row)
 
 
 def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
@@ -285,7 +285,7 @@ def _by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[st
     found: dict[str, StoredItem] = {}
     for some in _chunks(digests):
         query = select(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some))
-        found.update((row["digest"], _item(row)) for row in c.execute(query).mappings())
+        found.update((row["digest"], StoredItem(**row)) for row in c.execute(query).mappings())
     return found
 
 
@@ -300,7 +300,3 @@ def _is_missing(item: StoredItem | None) -> bool:
 
 def _in(corpus_id: str) -> tuple[ColumnElement[bool], ...]:
     return corpus_items.c.corpus_id == corpus_id, corpus_items.c.removed_at.is_(None)
-
-
-def _item(row: RowMapping) -> StoredItem:
-    return StoredItem(**row)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.clock import now_ms
+from store.core.rows import insert_into
 from store.core.schema import idempotency
 
 KEPT_H = 24
@@ -68,7 +68,7 @@ def begin(
     """
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}
     blank = {"status": None, "headers": None, "body": None}
-    insert = sqlite.insert(idempotency) if c.dialect.name == "sqlite" else postgresql.insert(idempotency)
+    insert = insert_into(c, idempotency)
     upsert = insert.values(values | blank).on_conflict_do_update(
         index_elements=[idempotency.c.scope, idempotency.c.key],
         set_={name: insert.excluded[name] for name in ("payload_digest", "began_at", *blank)},

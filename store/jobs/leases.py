@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, case, func, select
 
 from store.core.clock import now_ms
-from store.core.columns import sealed_from
+from store.core.columns import take_sealed
 from store.core.errors import LeaseLost
 from store.core.schema import jobs
 from store.jobs.job import Job, append, changed, claimable, end_cancelled, job_from
@@ -78,7 +78,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
     row = c.execute(claimed.where(jobs.c.id == job_id, claimable()).returning(jobs)).mappings().one_or_none()
     if row is None:
         return None
-    job = job_from(row)
+    job = job_from(**row)
     if job.cancel_requested:  # its worker was lost before it cancelled the job
         end_cancelled(c, job)
         return None
@@ -92,8 +92,8 @@ CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "a
 
 def updated_job(claim: Claim, row: RowMapping) -> Job:
     """Return the claimed job with the `CHANGING` columns of its current row."""
-    fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
-    return replace(claim.job, sealed_secret=sealed_from(row), **fields)
+    fields = dict(row)
+    return replace(claim.job, sealed_secret=take_sealed(fields), **fields)
 
 
 _HOLD = (

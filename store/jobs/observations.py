@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.model import Observation
 from store.core.clock import read_clock
+from store.core.rows import insert_into
 from store.core.schema import jobs, observations
 from store.jobs.job import Job, changed
 from store.jobs.leases import Claim, hold
@@ -179,7 +180,7 @@ def _observation(row: RowMapping) -> Observation:
 def _replacing(c: Connection) -> postgresql.Insert | sqlite.Insert:
     """Return an INSERT that replaces the row of the same unit."""
     replaced = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
-    new = sqlite.insert(observations) if c.dialect.name == "sqlite" else postgresql.insert(observations)
+    new = insert_into(c, observations)
     return new.on_conflict_do_update(
         index_elements=[observations.c.job_id, observations.c.unit],
         set_={name: new.excluded[name] for name in replaced},

@@ -117,7 +117,7 @@ def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     """Read a tenant's job; ``tenant=None`` reads any tenant's."""
     values = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
     row = c.execute(_FOUND if tenant is None else _OWNED, values).mappings().one_or_none()
-    return None if row is None else job_from(row)
+    return None if row is None else job_from(**row)
 
 
 def queue_position(c: Connection, job: Job) -> int | None:
@@ -236,7 +236,7 @@ def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[
     ):
         if some:
             rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in some]
-            added.update((row["id"], job_from(row)) for row in c.execute(statement, rows).mappings())
+            added.update((row["id"], job_from(**row)) for row in c.execute(statement, rows).mappings())
     new_jobs = [added[new.id] for new, _ in wanted]
     if new_jobs:
         c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
@@ -258,4 +258,4 @@ def _notice_of(job: Job) -> dict[str, Any]:
 
 
 def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:
-    return job_from(c.execute(statement, columns_of(new) | state).mappings().one())
+    return job_from(**c.execute(statement, columns_of(new) | state).mappings().one())

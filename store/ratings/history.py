@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
 
-from store.core.keyset import page_of
+from store.core.rows import equal, newest_first
 from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
 
@@ -72,9 +72,7 @@ def _steps(
     limit: int,
 ) -> list[Step]:
     """Read a page in two statements: pairs of ids, then the ratings."""
-    narrowed = {"attribute": attribute, "method": method}
-    which = which + [ratings.c[name] == value for name, value in narrowed.items() if value is not None]
-    pairs = _pairs(c, which, before, limit)
+    pairs = _pairs(c, which + equal(ratings, attribute=attribute, method=method), before, limit)
     found = _read(c, {one for pair in pairs for one in (pair.id, pair.previous_id) if one is not None})
     return [Step(found[pair.id], found.get(pair.previous_id)) for pair in pairs]
 
@@ -96,7 +94,7 @@ def _pairs(
     )
     valid = all_of_it.c.withdrawn_at.is_(None)
     query = select(all_of_it.c.id, case((valid, all_of_it.c.earlier_id)).label("previous_id"))
-    return list(c.execute(page_of(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)))
+    return list(c.execute(newest_first(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)))
 
 
 def _read(c: Connection, ids: Collection[str]) -> dict[str | None, StoredRating]:

@@ -18,6 +18,7 @@ from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf
 from store.core.agency_schema import log_entries, log_nodes
 from store.core.clock import iso, read_clock
 from store.core.errors import BeyondTheLog
+from store.core.rows import equal
 
 LOG_LOCK = 0x6C6F67
 """Postgres advisory lock for appending, so that positions have no gaps; on SQLite the write lock suffices."""
@@ -122,9 +123,7 @@ def head(c: Connection, of_size: int | None = None) -> TreeHead:
 
 def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = None) -> list[LogEntry]:
     """List entries from position `start`, optionally of one rating."""
-    query = select(log_entries).where(log_entries.c.position >= start)
-    if rating_id is not None:
-        query = query.where(log_entries.c.rating_id == rating_id)
+    query = select(log_entries).where(log_entries.c.position >= start, *equal(log_entries, rating_id=rating_id))
     rows = c.execute(query.order_by(log_entries.c.position).limit(limit)).mappings()
     return [LogEntry(**{**row, "leaf": bytes(row["leaf"])}) for row in rows]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -16,8 +17,9 @@ from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from assay.evidence.jwks import decode, encode, jwk, thumbprint
 from store.core.agency_schema import signing_keys
 from store.core.clock import iso, now_ms
-from store.core.columns import sealed_columns, sealed_from
+from store.core.columns import sealed_columns, take_sealed
 from store.core.errors import SecretLost
+from store.core.rows import all_rows
 from store.security.secrets import Vault
 
 TENANT = ""
@@ -105,7 +107,7 @@ def every(c: Connection) -> list[PublicKey]:
     shown = ("id", "public_key", "created_at", "retired_at")
     query = select(*(signing_keys.c[name] for name in shown))
     query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
-    return [_public(row) for row in c.execute(query).mappings()]
+    return all_rows(c, query, _public)
 
 
 def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
@@ -141,7 +143,7 @@ def _create(c: Connection, vault: Vault) -> SigningKey:
 
 
 def _opened(row: RowMapping, vault: Vault) -> SigningKey:
-    sealed = sealed_from(row)
+    sealed = take_sealed(dict(row))
     if sealed is None:
         raise SecretLost(str(row["secret_key_id"]))
     written = json.loads(vault.open(sealed, tenant=TENANT, target=row["id"], field=FIELD))
@@ -149,5 +151,5 @@ def _opened(row: RowMapping, vault: Vault) -> SigningKey:
     return SigningKey(row["id"], bytes(row["public_key"]), private)
 
 
-def _public(row: RowMapping) -> PublicKey:
-    return PublicKey(row["id"], bytes(row["public_key"]), row["created_at"], row["retired_at"])
+def _public(*, public_key: bytes, **row: Any) -> PublicKey:
+    return PublicKey(public_key=bytes(public_key), **row)

@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or
 
 from store.core.agency_schema import deliveries, delivery_attempts, webhooks
 from store.core.clock import now_ms, read_clock
+from store.core.rows import all_rows, one_row
 from store.core.schema import outbox
 from store.webhooks import webhooks as endpoints
 from store.webhooks.webhooks import Webhook
@@ -216,8 +217,8 @@ def _is_free() -> ColumnElement[bool]:
 def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhook]:
     if not ids:
         return {}
-    rows = c.execute(select(webhooks).where(webhooks.c.id.in_(ids))).mappings()
-    return {row["id"]: endpoints.webhook_from(row) for row in rows}
+    found = all_rows(c, select(webhooks).where(webhooks.c.id.in_(ids)), endpoints.webhook_from)
+    return {webhook.id: webhook for webhook in found}
 
 
 # ---------------------------------------------------------------------------- failures of an endpoint
@@ -225,8 +226,7 @@ def _lock_webhook(c: Connection, claimed: Claimed) -> Webhook | None:
     if claimed.webhook is None:
         return None
     locked = select(webhooks).where(webhooks.c.id == claimed.webhook.id, webhooks.c.removed_at.is_(None))
-    row = c.execute(locked.with_for_update()).mappings().one_or_none()
-    return None if row is None else endpoints.webhook_from(row)
+    return one_row(c, locked.with_for_update(), endpoints.webhook_from)
 
 
 def _postpone_others(c: Connection, claimed: Claimed, rest_s: float) -> None:
