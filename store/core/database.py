@@ -109,18 +109,7 @@ class Database:
 
 
 class AsyncDatabase:
-    """Asynchronous database access for the service.
-
-    Parameters
-    ----------
-    url : str
-        ``sqlite:////path/assay.db`` or ``postgresql://…``.
-    pool_size, max_overflow : int
-        Connections kept open, and additional connections under load.
-    pool_timeout_s, lock_wait_s : float
-        Seconds to wait for a free connection, and for a lock held by another transaction, before
-        `StoreUnavailable` is raised.
-    """
+    """Asynchronous database access for the service; parameters as for `Database`."""
 
     def __init__(
         self,

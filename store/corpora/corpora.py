@@ -26,16 +26,8 @@ PREFIX = "crp"
 class Rules:
     """The specification that the items of a corpus follow.
 
-    Attributes
-    ----------
-    name : str
-        Its name at its owner.
-    version : int or None
-        ``None`` if the words were given without a specification.
-    digest : str
-        Digest of its words and their description.
-    words : dict
-        The words as JSON, for every reader of the corpus.
+    `name` is its name at its owner; `version` is ``None`` if the words were given without a specification. `digest` is
+    that of its words and their description. `words` is JSON, for every reader of the corpus.
     """
 
     name: str
@@ -48,18 +40,8 @@ class Rules:
 class NewCorpus:
     """Fields of a new corpus.
 
-    Attributes
-    ----------
-    kind : str
-        ``sentences`` or ``images``.
-    language, attribute : str
-        Language of its sentences; attribute in which its groups differ.
-    rules : Rules or None
-        The specification that its items follow.
-    licence, citation, description : str
-        Terms of use, source and description; empty if unknown.
-    visibility : str
-        ``private`` or ``shared``.
+    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute` is the one in
+    which its groups differ. `licence`, `citation` and `description` are empty if unknown.
     """
 
     tenant: str
@@ -133,13 +115,8 @@ def page(
 ) -> list[StoredCorpus]:
     """List a tenant's corpora and all shared ones, newest first, starting after ``before = (created_at, id)``.
 
-    Parameters
-    ----------
-    kind, attribute, visibility : str, optional
-        Filters.
-    specification : str, optional
-        Filter: name, ``name@version`` or digest of the specification. Tenants choose names freely; only equal
-        digests mean equal specifications.
+    The other arguments are filters. `specification` is a name, ``name@version`` or digest. Tenants choose names freely;
+    only equal digests mean equal specifications.
     """
     filters = equal(corpora, kind=kind, attribute=attribute, visibility=visibility)
     query = select(corpora).where(readable(tenant), *filters)

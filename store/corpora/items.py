@@ -91,14 +91,8 @@ class StoredItem:
 class AddedItems:
     """Result of adding items.
 
-    Attributes
-    ----------
-    corpus : StoredCorpus
-        The corpus after the change.
-    items : tuple of StoredItem
-        An item for each given one, in the same order; a duplicate is the item that existed before.
-    added : frozenset of str
-        Ids of the new items.
+    `corpus` is the corpus after the change. `items` has an item for each given one, in the same order; a duplicate is
+    the item that existed before. `added` has the ids of the new items.
     """
 
     corpus: corpora.StoredCorpus
@@ -112,14 +106,9 @@ def text_digest(text: str) -> str:
 
 
 def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> AddedItems | None:
-    """Add items to a tenant's own corpus, without duplicates.
+    """Add items to a tenant's own corpus, without duplicates; return ``None`` if the tenant has no such corpus.
 
     The caller checks that the items are of the corpus's kind.
-
-    Returns
-    -------
-    AddedItems or None
-        ``None`` if the tenant has no such corpus.
 
     Raises
     ------
@@ -166,16 +155,8 @@ def sentences_of_rules(
 ) -> list[StoredItem]:
     """List sentences of readable corpora that follow the same specification, oldest first.
 
-    Parameters
-    ----------
-    digest : str
-        Digest of the specification.
-    but : str
-        Id of a corpus to leave out.
-    most : int
-        Maximum number of sentences.
-    own : bool
-        Whether to read only the tenant's own corpora, not shared ones.
+    `digest` is that of the specification, `but` is the id of a corpus to leave out. At most `most` sentences are
+    read; with `own`, only from the tenant's own corpora, not shared ones.
     """
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
     query = query.where(

@@ -29,10 +29,7 @@ def new_item(generated: CorpusItem, provenance: Mapping[str, Any]) -> NewItem:
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str, Any]) -> NewItem | str:
     """Convert a sentence to an item with its two terms and its counterpart.
 
-    Returns
-    -------
-    NewItem or str
-        The reason (`assay.methods.shared.sentences.check`) if the sentence breaks the rules.
+    If the sentence breaks the rules, return the reason (`assay.methods.shared.sentences.check`).
     """
     made = item_of(sentence, words)
     return made if isinstance(made, str) else new_item(made, provenance)

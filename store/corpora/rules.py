@@ -17,15 +17,8 @@ def rules_for(
 ) -> tuple[Rules, str]:
     """Find the specification with exactly these words, and its language.
 
-    Parameters
-    ----------
-    named : str or sequence of str, optional
-        Names of specifications in the experiment; the words' own name is tried too.
-
-    Returns
-    -------
-    (Rules, str)
-        Without a version and with ``"en"`` if no specification has these words.
+    `named` has names of specifications in the experiment; the words' own name is tried too. If no specification has
+    these words, return rules without a version, and ``"en"``.
     """
     references = [named] if isinstance(named, str) else list(named or ())
     written = specifications.dump_words(words)

@@ -120,13 +120,9 @@ def add(c: Connection, tenant: str, new: Specification) -> StoredSpecification:
 
 
 def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredSpecification, bool] | None:
-    """Add a version to a tenant's specification.
+    """Add a version to a tenant's specification; return ``None`` if the tenant has no such specification.
 
-    Returns
-    -------
-    (StoredSpecification, bool) or None
-        The newest version, and whether it is new: equal content adds none. ``None`` if the tenant has no such
-        specification.
+    Return the newest version, and whether it is new: equal content adds none.
 
     Raises
     ------

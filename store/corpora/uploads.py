@@ -28,16 +28,8 @@ PREFIX = "upl"
 class NewUpload:
     """Description of a new upload.
 
-    Attributes
-    ----------
-    purpose : str
-        ``table``, ``embedding`` or ``trials``.
-    digest : str
-        ``sha256:`` and the hexadecimal digest of its bytes.
-    bytes : int
-        Size of the file.
-    summary : dict
-        Result of `store.formats.inspect`.
+    `purpose` is ``table``, ``embedding`` or ``trials``. `digest` is ``sha256:`` and the hexadecimal digest of its
+    bytes, `bytes` is the size of the file. `summary` is the result of `store.formats.inspect`.
     """
 
     tenant: str

@@ -46,12 +46,7 @@ _DECODING = BoundedSemaphore(2)
 class ImageRefused(SpecificationError):
     """A file is not an image, or not one that is accepted.
 
-    Parameters
-    ----------
-    code : str
-        ``not-an-image``, ``damaged-image``, ``image-too-large`` or ``moving-image``.
-    message : str
-        The problem and the remedy.
+    `code` is ``not-an-image``, ``damaged-image``, ``image-too-large`` or ``moving-image``.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -61,17 +56,7 @@ class ImageRefused(SpecificationError):
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """Digest, media type and size of an image.
-
-    Attributes
-    ----------
-    digest : str
-        ``sha256:`` and the hexadecimal digest of the file's bytes.
-    media_type : str
-        ``image/png``, ``image/jpeg``, ``image/webp`` or ``image/gif``.
-    width, height : int
-        Pixels.
-    """
+    """Digest (``sha256:…`` of the file's bytes), media type (``image/png`` …) and size in pixels of an image."""
 
     digest: str
     media_type: str
@@ -87,12 +72,8 @@ def digest_of_image(content: bytes) -> str:
 def read_image(content: bytes) -> ImageFacts:
     """Validate that a file is one complete picture, and return its facts.
 
-    All pixels are decoded, so that a damaged image is found now and not when it is shown.
-
-    Parameters
-    ----------
-    content : bytes
-        A PNG, JPEG, WebP or GIF of at most `MOST_BYTES` and `MOST_PIXELS`.
+    The file must be a PNG, JPEG, WebP or GIF of at most `MOST_BYTES` and `MOST_PIXELS`. All pixels are decoded, so that
+    a damaged image is found now and not when it is shown.
 
     Raises
     ------

@@ -19,15 +19,7 @@ PARQUET = "application/vnd.apache.parquet"
 
 @dataclass(frozen=True)
 class TableRows:
-    """Rows of a table.
-
-    Attributes
-    ----------
-    rows : tuple of mapping
-        Values by column name; empty cells are ``None``.
-    of : int
-        Number of rows of the table.
-    """
+    """Rows of a table by column name, with ``None`` for empty cells; `of` is the number of rows of the table."""
 
     rows: tuple[Mapping[str, Field], ...]
     of: int
@@ -39,12 +31,7 @@ class TableRows:
 
 
 def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
-    """Validate a table and summarise it.
-
-    Returns
-    -------
-    dict
-        ``rows``, and ``columns`` as `store.formats.columns.Column` describes them.
+    """Validate a table and summarise it: ``rows``, and ``columns`` as `store.formats.columns.Column` describes them.
 
     Raises
     ------
@@ -69,14 +56,8 @@ def read_rows(
 ) -> TableRows:
     """Read the rows of a validated table, or a random sample of them.
 
-    Parameters
-    ----------
-    summary : mapping
-        Result of `inspect`, with the types of the columns.
-    most : int
-        Maximum number of rows. From a larger table, rows are sampled uniformly and keep their order.
-    rng : Generator
-        Source of randomness for the sample.
+    `summary` is the result of `inspect`. From a table with more than `most` rows, rows are sampled uniformly and keep
+    their order; `rng` is the source of randomness.
     """
     total = int(summary["rows"])
     file.seek(0)

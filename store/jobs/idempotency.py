@@ -57,14 +57,8 @@ def begin(
 ) -> Fresh | InFlight | Replay | Mismatch:
     """Register a request, and return whether to execute it.
 
-    Parameters
-    ----------
-    scope : str
-        API key, method and path; equal keys in other scopes are independent.
-    key, payload_digest : str
-        Value of the header; digest of the request's body.
-    kept_h, in_flight_s : float
-        Hours for which a response is kept; seconds after which a request without a response counts as lost.
+    The scope is API key, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
+    hours. After `in_flight_s` seconds, a request without a response counts as lost.
     """
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}
     blank = {"status": None, "headers": None, "body": None}

@@ -19,16 +19,8 @@ from store.webhooks.outbox import announce
 class Event:
     """An event of a job.
 
-    Attributes
-    ----------
-    id : int
-        Increases within a job; the value of ``Last-Event-ID``.
-    type : str
-        ``queued``, ``claimed``, ``stage``, ``progress``, ``released``, ``succeeded``, ``failed`` or ``cancelled``.
-    data : dict
-        Details of the event.
-    at : int
-        Milliseconds since 1970.
+    `id` increases within a job; it is the value of ``Last-Event-ID``. `type` is ``queued``, ``claimed``, ``stage``,
+    ``progress``, ``released``, ``succeeded``, ``failed`` or ``cancelled``. `at` is in milliseconds since 1970.
     """
 
     id: int

@@ -23,15 +23,8 @@ ENDED = ("succeeded", "failed", "cancelled")
 class Claim:
     """A worker's lease on a job, valid until another worker claims the job.
 
-    Attributes
-    ----------
-    job : Job
-        The row at the time of the claim; ``heartbeat_at`` is the time of the claim, ``next_run_at`` the
-        time since when the job was claimable.
-    fence : int
-        Number of the claim.
-    owner : str
-        Name of the worker.
+    `job` is the row at the time of the claim: its ``heartbeat_at`` is the time of the claim, ``next_run_at`` the time
+    since when the job was claimable. `fence` is the number of the claim, `owner` the name of the worker.
     """
 
     job: Job
@@ -50,18 +43,9 @@ class Beat:
 def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim | None:
     """Claim a job that is queued and due, or whose lease has expired.
 
-    Parameters
-    ----------
-    owner : str
-        Name of the worker, shown to operators.
-    lease_s : float
-        Seconds until the lease expires without a heartbeat.
-
-    Returns
-    -------
-    Claim or None
-        ``None`` if the job is not due, has ended, is held by another worker, or was to be cancelled (it is
-        cancelled now).
+    Return ``None`` if the job is not due, has ended, is held by another worker, or was to be cancelled (it is
+    cancelled now). Operators see `owner`, the name of the worker. Without a heartbeat the lease expires after
+    `lease_s` seconds.
     """
     claimed = changed(
         status="running",
@@ -135,12 +119,8 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
 def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool) -> None:
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
-    Parameters
-    ----------
-    delay_s : float
-        Seconds before it may be claimed again.
-    charge_attempt : bool
-        Whether this attempt counts towards giving up the job; false for an orderly shutdown.
+    It may be claimed again after `delay_s` seconds. `charge_attempt` is whether this attempt counts towards giving up
+    the job; it is false for an orderly shutdown.
 
     Raises
     ------

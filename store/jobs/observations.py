@@ -24,14 +24,8 @@ UNITS_A_QUERY = 1000
 class LedgerEntry:
     """An observation to record.
 
-    Attributes
-    ----------
-    observation : Observation
-        The probe and its reply.
-    attempts : int
-        Calls made for it, including retries; 0 for a copy.
-    elapsed_ms : int
-        Milliseconds from the first call to the reply.
+    `attempts` is the number of calls made for it, including retries; 0 for a copy. `elapsed_ms` is the time from the
+    first call to the reply.
     """
 
     observation: Observation
@@ -41,18 +35,10 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class StoredObservation:
-    """A recorded observation.
+    """A recorded observation, otherwise as in `LedgerEntry`.
 
-    Attributes
-    ----------
-    seq : int
-        Its number within the job, from 1; numbers of deleted failures are missing.
-    observation : Observation
-        The probe and its reply.
-    attempts, elapsed_ms : int
-        As in `LedgerEntry`.
-    recorded_at : int
-        Milliseconds since 1970.
+    `seq` is its number within the job, from 1; numbers of deleted failures are missing. `recorded_at` is in
+    milliseconds since 1970.
     """
 
     seq: int

@@ -35,8 +35,6 @@ def record(
         Calls to the target since the previous record, including retries.
     expected : int
         Probes that the experiment is now expected to need.
-    stage : str
-        Current step, for display.
     """
     job = hold(c, claim)
     added = observations.keep(c, job, claim.fence, entries)
@@ -63,19 +61,9 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
 
 
 def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str]) -> str:
-    """Store the rating and end the job; log and announce the rating if others can read it.
+    """Store the rating, end the job and announce it; log and announce the rating if others can read it.
 
-    Parameters
-    ----------
-    rating : NewRating
-        Its document gets ``id``, ``rated_at`` and ``expires_at`` here.
-    notices : sequence of str
-        Kinds of notice about the job's end: ``job.succeeded``. Notices about the rating are added.
-
-    Returns
-    -------
-    str
-        Id of the rating.
+    The rating's document gets ``id``, ``rated_at`` and ``expires_at`` here. Return the id of the rating.
     """
     job = hold(c, claim)
     stored = ratings.add(c, rating, job.id)

@@ -121,12 +121,9 @@ def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
 
 
 def queue_position(c: Connection, job: Job) -> int | None:
-    """Return a queued job's position in the queue of all tenants.
+    """Return a queued job's position in the queue of all tenants; ``None`` if the job is not queued.
 
-    Returns
-    -------
-    int or None
-        1 is the next job; `MOST_COUNTED` + 1 is any later position; ``None`` if the job is not queued.
+    1 is the next job; `MOST_COUNTED` + 1 is any later position.
     """
     if job.status != "queued":
         return None
@@ -141,7 +138,7 @@ def request_digest(
     seed: int,
     author: Mapping[str, Any] | None = None,
 ) -> str:
-    """Compute a digest over everything that affects the result of a request.
+    """Compute a digest (``sha256:…``) over everything that affects the result of a request.
 
     Parameters
     ----------
@@ -151,15 +148,8 @@ def request_digest(
         Its description as in a job: kind, protocol, base_url, settings.
     experiment : mapping or str
         The method's full specification, or ``"probe"``.
-    seed : int
-        Seed of all random numbers.
     author : mapping, optional
         Description of the service that generates sentences or pictures, as in a job.
-
-    Returns
-    -------
-    str
-        ``sha256:…``
     """
     described = _described(target)
     request = {
@@ -219,15 +209,8 @@ def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
 def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
     """Add several jobs, in a number of statements that does not depend on how many they are.
 
-    Parameters
-    ----------
-    wanted : sequence of (NewJob, str or None)
-        Each with the id of an existing rating that answers it, or ``None`` to queue it.
-
-    Returns
-    -------
-    list of Job
-        In the order of `wanted`.
+    Each is given with the id of an existing rating that answers it, or ``None`` to queue it. The result has the
+    same order.
     """
     added: dict[str, Job] = {}
     for statement, state, some in (

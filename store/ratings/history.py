@@ -35,14 +35,7 @@ def of_url(
 ) -> list[Step]:
     """List the tenant's and all public ratings of an address, newest first, including withdrawn ones.
 
-    Parameters
-    ----------
-    tenant : str or None
-        ``None`` lists only public ratings.
-    attribute, method : str, optional
-        Filters.
-    before : (int, str), optional
-        ``(created_at, id)`` of the last rating of the previous page.
+    ``tenant=None`` lists only public ratings. The page starts after the rating ``before = (created_at, id)``.
     """
     visible = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
     return _steps(c, [ratings.c.target_url == target_url, visible], attribute, method, before, limit)

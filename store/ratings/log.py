@@ -30,20 +30,8 @@ Event = Literal["published", "withdrawn"]
 class LogEntry:
     """An entry of the log.
 
-    Attributes
-    ----------
-    position : int
-        From 0, without gaps.
-    rating_id : str
-        The rating that was published or withdrawn.
-    event : str
-        ``published`` or ``withdrawn``.
-    entry : dict
-        The logged facts; their canonical JSON is the leaf's content.
-    leaf : bytes
-        Hash of the leaf, 32 bytes.
-    logged_at : int
-        Milliseconds since 1970.
+    `position` counts from 0, without gaps. The canonical JSON of `entry`, the logged facts, is the leaf's content;
+    `leaf` is its hash of 32 bytes. `logged_at` is in milliseconds since 1970.
     """
 
     position: int
@@ -84,14 +72,7 @@ class Consistency:
 def append(c: Connection, rating_id: str, event: Event, facts: dict[str, Any]) -> LogEntry:
     """Append an entry, and lock the log until the transaction ends.
 
-    Parameters
-    ----------
-    c : Connection
-        The transaction that publishes or withdraws the rating.
-    event : str
-        ``published`` or ``withdrawn``.
-    facts : dict
-        Public facts about the rating, as JSON.
+    Call it in the transaction that publishes or withdraws the rating. `facts` are public facts about it, as JSON.
     """
     _lock(c)
     now, position = read_clock(c), size(c)

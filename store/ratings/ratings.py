@@ -24,22 +24,9 @@ State = Literal["standing", "withdrawn", "all"]
 class NewRating:
     """Fields of a new rating.
 
-    Attributes
-    ----------
-    target_id : str or None
-        The saved target, if the request named one.
-    target : dict
-        name, kind, protocol, url and digest.
-    letter : str or None
-        ``None`` if nothing could be measured.
-    declared : bool
-        Whether the evidence suffices for the letter.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
-    document : dict
-        The complete rating, without ``id``, ``rated_at`` and ``expires_at``.
-    valid_for_s : int
-        Seconds until it expires.
+    `target` has name, kind, protocol, url and digest. `letter` is ``None`` if nothing could be measured; `declared` is
+    whether the evidence suffices for it. `document` is the complete rating, without ``id``, ``rated_at`` and
+    ``expires_at``. The rating expires after `valid_for_s` seconds.
     """
 
     tenant: str

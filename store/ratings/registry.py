@@ -28,12 +28,7 @@ TARGET = ("name", "kind", "protocol", "url", "digest")
 
 
 def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) -> StoredRating | None:
-    """Set a rating's visibility: ``private``, ``unlisted`` or ``public``.
-
-    Returns
-    -------
-    StoredRating or None
-        The changed rating; ``None`` if the tenant has no such rating.
+    """Set a rating's visibility to ``private``, ``unlisted`` or ``public``; return ``None`` if there is none.
 
     Raises
     ------
@@ -55,12 +50,9 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
 
 
 def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredRating | None:
-    """Withdraw a rating with a reason. The rating and its evidence stay readable.
+    """Withdraw a tenant's rating with a reason; return ``None`` if there is none.
 
-    Returns
-    -------
-    StoredRating or None
-        The changed rating; ``None`` if the tenant has no such rating.
+    The rating and its evidence stay readable.
 
     Raises
     ------

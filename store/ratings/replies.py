@@ -35,10 +35,7 @@ class OwnersReply:
 def put(c: Connection, rating: StoredRating, tenant: str, text: str, link: str | None) -> tuple[OwnersReply, bool]:
     """Add or replace the reply to a rating that the replying tenant may see.
 
-    Returns
-    -------
-    (OwnersReply, bool)
-        The reply, and whether it is the first one.
+    Return the reply, and whether it is the first one.
 
     Raises
     ------

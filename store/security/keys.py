@@ -35,16 +35,9 @@ USE_NOTED_MS = 60_000
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key without its secret. Times are milliseconds since 1970.
+    """A key without its secret; `short` are eight characters that identify it in lists.
 
-    Attributes
-    ----------
-    short : str
-        Eight characters that identify it in lists.
-    scopes : tuple of str
-        A subset of `SCOPES`.
-    last_used_at : int or None
-        Exact to a minute.
+    Times are milliseconds since 1970; `last_used_at` is exact to a minute.
     """
 
     id: str
@@ -61,12 +54,9 @@ class ApiKey:
 def create(
     c: Connection, tenant: str, scopes: Sequence[str], name: str, expires_at: int | None = None
 ) -> tuple[ApiKey, str]:
-    """Create a key; `expires_at` is in milliseconds since 1970.
+    """Create a key; return it and its plain text, which is not stored.
 
-    Returns
-    -------
-    ApiKey, str
-        The key and its plain text, which is not stored.
+    `expires_at` is in milliseconds since 1970.
     """
     short = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
     begin = f"assay_{short}_{token_urlsafe(SECRET_BYTES)}"

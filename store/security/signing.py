@@ -35,14 +35,8 @@ LOCK = 0x5369676E
 class PublicKey:
     """A key for verifying signatures.
 
-    Attributes
-    ----------
-    id : str
-        Thumbprint of the key (RFC 7638).
-    public_key : bytes
-        32 bytes, Ed25519.
-    created_at, retired_at : int or None
-        Milliseconds since 1970; only a key that is not retired signs.
+    `id` is its thumbprint (RFC 7638), `public_key` has 32 bytes (Ed25519). Times are milliseconds since 1970; only
+    a key that is not retired signs.
     """
 
     id: str

@@ -42,16 +42,9 @@ SEED_BITS = 53
 class Orders:
     """Request of a schedule and the templates of its jobs.
 
-    Attributes
-    ----------
-    asked : mapping
-        The request as it was sent.
-    jobs : sequence of mapping
-        Job templates: the fields of `TEMPLATE_FIELDS`.
-    cells : sequence of Cell or None
-        Cell of each job in the suite of a run; ``None`` if a run adds a single job.
-    omitted : sequence of mapping
-        Combinations that the suite leaves out, with their reasons.
+    `asked` is the request as it was sent, `jobs` are the templates: the fields of `TEMPLATE_FIELDS`. `cells` has the
+    cell of each job in the suite of a run; it is ``None`` if a run adds a single job. `omitted` lists the combinations
+    that the suite leaves out, with their reasons.
     """
 
     asked: Mapping[str, Any]

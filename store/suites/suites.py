@@ -37,19 +37,9 @@ class Cell:
 class NewSuite:
     """Fields of a new suite.
 
-    Attributes
-    ----------
-    target : dict
-        Description of the target, without its secret.
-    request : dict
-        ``asked`` (the request as it was sent, without a secret), ``omitted`` (combinations left out, each with
-        its reason) and ``joined`` (jobs that existed before).
-    callback_url : str or None
-        URL to notify at the end of each job.
-    visibility : str
-        Visibility of the ratings.
-    cells : sequence of (Cell, str)
-        Each with the id of its job.
+    `target` has no secret. `request` has ``asked`` (the request as it was sent, without a secret), ``omitted``
+    (combinations left out, each with its reason) and ``joined`` (jobs that existed before). `callback_url` is notified
+    at the end of each job. `cells` are given with the ids of their jobs.
     """
 
     tenant: str

@@ -33,18 +33,9 @@ CHALLENGE_PATH = "/.well-known/assay-challenge.txt"
 class Domain:
     """A host that a tenant claims to own. Times are milliseconds since 1970.
 
-    Attributes
-    ----------
-    host : str
-        In lower case, with the port unless it is the scheme's default.
-    token : str
-        A line that the file must contain.
-    state : str
-        ``waiting``, ``verified`` or ``failed``: result of the last check.
-    failure : str or None
-        Why it failed.
-    proven : bool
-        Whether the proof is still valid.
+    `host` is in lower case, with the port unless it is the scheme's default. `token` is a line that the file must
+    contain. `state` is the result of the last check: ``waiting``, ``verified`` or ``failed``; `failure` is the reason.
+    `proven` is whether the proof is still valid.
     """
 
     id: str

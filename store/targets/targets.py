@@ -19,16 +19,8 @@ DESCRIBED = ("name", "kind", "protocol", "base_url", "settings", "limits")
 class NewTarget:
     """Fields of a new target.
 
-    Attributes
-    ----------
-    kind, protocol : str
-        ``translator``, ``classifier`` …; the API that it speaks.
-    settings, limits : dict
-        Settings of the protocol; concurrency, requests_per_second and timeout_s.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
-    sealed_secret : SealedSecret or None
-        Encrypted for this target's `id`.
+    `protocol` is the API that it speaks. `limits` has concurrency, requests_per_second and timeout_s. `visibility` is
+    ``private``, ``unlisted`` or ``public``. The secret is encrypted for this target's `id`.
     """
 
     tenant: str

@@ -44,20 +44,11 @@ KEPT_S = 30 * 86_400
 
 @dataclass(frozen=True)
 class Claimed:
-    """A delivery leased by this process.
+    """A delivery leased by this process; `id` is the webhook-id.
 
-    Attributes
-    ----------
-    id : str
-        The webhook-id.
-    payload : dict
-        The body, before `store.webhooks.payloads.body_of` serialises it.
-    number : int
-        Number of this attempt, from 1.
-    claimed_at, lease_until : int
-        Milliseconds since 1970; `lease_until` identifies the lease.
-    webhook : Webhook or None
-        The endpoint with its encrypted secrets; ``None`` for a job's ``callback_url``.
+    `payload` is the body, before `store.webhooks.payloads.body_of` serialises it. `number` is that of this attempt,
+    from 1. Times are milliseconds since 1970; `lease_until` identifies the lease. `webhook` is ``None`` for a job's
+    ``callback_url``.
     """
 
     id: str
@@ -74,14 +65,8 @@ class Claimed:
 class Outcome:
     """Result of an attempt.
 
-    Attributes
-    ----------
-    status : int or None
-        HTTP status; ``None`` without a response.
-    failure : str or None
-        Reason of the failure, for display; ``None`` after a success.
-    response : str or None
-        Start of the response's body.
+    `status` is the HTTP status, `response` the start of the body; both are ``None`` without a response. `failure`
+    is the reason of a failure, for display; ``None`` after a success.
     """
 
     elapsed_ms: int
@@ -94,14 +79,8 @@ class Outcome:
 class Next:
     """Retry decision after a failure.
 
-    Attributes
-    ----------
-    delay_s : float or None
-        Seconds until the next attempt; ``None`` gives up.
-    rest_s : float
-        Seconds without any delivery to this receiver.
-    gone : bool
-        Whether the receiver answered HTTP 410 (never send again).
+    `delay_s` is the time until the next attempt in seconds; ``None`` gives up. For `rest_s` seconds the receiver
+    gets no delivery at all. `gone` is whether it answered HTTP 410 (never send again).
     """
 
     delay_s: float | None
@@ -172,11 +151,8 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
 def record(c: Connection, claimed: Claimed, outcome: Outcome, then: Next | None = None) -> str | None:
     """Record the result of an attempt; `then` is the retry decision after a failure.
 
-    Returns
-    -------
-    str or None
-        New state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
-        ``None`` if the lease was lost; nothing is written then.
+    Return the new state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
+    If the lease was lost, write nothing and return ``None``.
     """
     webhook = _lock_webhook(c, claimed)  # locked before the delivery, in the same order as everywhere
     end = "delivered" if then is None else "given-up" if then.delay_s is None else None

@@ -46,18 +46,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Delivery:
-    """A delivery. Times are milliseconds since 1970.
+    """A delivery; `id` is the webhook-id of every attempt. Times are milliseconds since 1970.
 
-    Attributes
-    ----------
-    id : str
-        The webhook-id of every attempt.
-    state : str
-        ``waiting``, ``delivered`` or ``given-up``.
-    attempts : int
-        Number of attempts so far.
-    next_attempt_at : int
-        When a waiting delivery is due.
+    `state` is ``waiting``, ``delivered`` or ``given-up``. `attempts` counts the attempts so far; `next_attempt_at` is
+    when a waiting delivery is due.
     """
 
     id: str

@@ -40,12 +40,8 @@ class _Message:
 class HandedOver:
     """Result of a fan-out.
 
-    Attributes
-    ----------
-    closed : int
-        Number of closed notices.
-    malformed : tuple of Notice
-        Notices among them without a valid payload; they were given up, so that they do not block others.
+    `closed` is the number of closed notices. Those in `malformed` had no valid payload; they were given up, so that
+    they do not block others.
     """
 
     closed: int = 0

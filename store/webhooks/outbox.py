@@ -20,16 +20,8 @@ from store.core.schema import jobs, outbox
 class Notice:
     """A notice that waits for delivery.
 
-    Attributes
-    ----------
-    kind : str
-        ``job.succeeded``, ``job.failed``, ``job.cancelled``, ``rating.published`` …
-    data : dict or None
-        Its facts; ``None`` if the row has no valid payload.
-    callback_url : str or None
-        The job's own receiver.
-    created_at : int
-        Milliseconds since 1970.
+    `data` has its facts; it is ``None`` if the row has no valid payload. `callback_url` is the job's own receiver.
+    `created_at` is in milliseconds since 1970.
     """
 
     id: int

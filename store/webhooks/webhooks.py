@@ -45,14 +45,8 @@ MOST_WEBHOOKS = 100
 class NewWebhook:
     """Fields of a new endpoint.
 
-    Attributes
-    ----------
-    events : sequence of str
-        A subset of `EVENTS`; empty means all.
-    envelope : str
-        ``standard`` or ``cloudevents``.
-    sealed_secret : SealedSecret
-        Encrypted for this endpoint's `id`.
+    `events` is a subset of `EVENTS`; empty means all. `envelope` is ``standard`` or ``cloudevents``. The secret is
+    encrypted for this endpoint's `id`.
     """
 
     tenant: str
@@ -68,18 +62,9 @@ class NewWebhook:
 class Webhook:
     """A stored endpoint. Times are milliseconds since 1970; every change increments `version`.
 
-    Attributes
-    ----------
-    state : str
-        ``enabled`` or ``disabled``.
-    disabled_why : str or None
-        ``gone`` (it answered HTTP 410) or ``failing`` (for days).
-    failing_since : int or None
-        Time of the first failure since the last success.
-    previous_secret : SealedSecret or None
-        The secret before the last rotation.
-    previous_until : int or None
-        When the previous secret stops signing.
+    `state` is ``enabled`` or ``disabled``, `disabled_why` is ``gone`` (it answered HTTP 410) or ``failing`` (for
+    days). `failing_since` is the time of the first failure since the last success. `previous_secret` is the one
+    before the last rotation; it signs until `previous_until`.
     """
 
     id: str
