@@ -78,7 +78,7 @@ def publish(url: str) -> tuple[str, str]:
             job = jobs.add(c, _job(target, saved.id))
             claim = jobs.claim(c, job.id, "bench")
             assert claim is not None
-            return saved.id, jobs.finish(c, claim, _rating(saved.id), ())
+            return saved.id, jobs.finish(c, claim, _rating(saved.id))
     finally:
         database.close()
 

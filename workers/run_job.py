@@ -151,7 +151,7 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
         asks = [SKETCH] if service.target.protocol == OpenAIImages.protocol else []
         capability = await service.examine(USUAL_PAIRS, asks)
     with workplace.database.write() as connection:
-        jobs.finish_probe(connection, claim, capability.as_json())
+        jobs.finish_with(connection, claim, "probed", capability.as_json())
 
 
 _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
@@ -245,6 +245,6 @@ def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, documen
         valid_for_s=workplace.settings.rating_valid_days * 86_400,
     )
     with workplace.database.write() as connection:
-        jobs.finish(connection, claim, rating, ("job.succeeded",))
+        jobs.finish(connection, claim, rating)
         if made:
             authored.keep(connection, job, made)

@@ -1,4 +1,4 @@
-"""Helpers for queries: one row, a page of a list, filters, and INSERT with ON CONFLICT.
+"""Helpers for queries: one row, a page of a list, and filters.
 
 Pages are keyset pages: each starts after the last row of the previous one, so new rows shift nothing. `build` is a
 dataclass, or a function, that takes the columns of a row by name.
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Executable, Select, Table, and_, or_
-from sqlalchemy.dialects import postgresql, sqlite
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 T = TypeVar("T")
@@ -64,8 +63,3 @@ def newest_first(
 def equal(table: Table, **wanted: Any) -> list[ColumnElement[bool]]:
     """Return the conditions that columns have the given values; ``None`` means any value."""
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
-
-
-def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT of the connection's dialect, which can have an ON CONFLICT clause."""
-    return sqlite.insert(table) if c.dialect.name == "sqlite" else postgresql.insert(table)

@@ -14,8 +14,9 @@ from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, in
 
 from store.core.clock import now_ms
 from store.core.columns import new_id
+from store.core.engines import insert_into
 from store.core.errors import UploadInUse
-from store.core.rows import equal, insert_into, one_row, page_of
+from store.core.rows import equal, one_row, page_of
 from store.core.schema import jobs, upload_chunks, uploads
 
 CHUNK_BYTES = 1 << 20

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
 from store.core.clock import now_ms
-from store.core.rows import insert_into
+from store.core.engines import insert_into
 from store.core.schema import idempotency
 
 KEPT_H = 24

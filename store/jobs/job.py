@@ -219,5 +219,5 @@ def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **val
 def end_cancelled(c: Connection, job: Job) -> Job:
     """Cancel a job whose row is locked, and write its notice."""
     ended = end(c, job, "cancelled", {}, cancel_requested=True)
-    announce(c, ended.id, ("job.cancelled",), {"job_id": ended.id, "status": ended.status})
+    announce(c, ended.id, "job.cancelled", {"job_id": ended.id, "status": ended.status})
     return ended

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, func, select
 from store.core.errors import AlreadyFinished
 from store.core.rows import equal, one_row, page_of
 from store.core.schema import jobs
-from store.jobs.backlog import backlog, counts_by_status, oldest_due_age_s
+from store.jobs.backlog import backlog, counts_by_status
 from store.jobs.dispatch import bury_poison, count_stranded, due, mark_dispatched, reconciler_lock, release_orphans
 from store.jobs.job import (
     UNFINISHED,
@@ -32,7 +32,7 @@ from store.jobs.job import (
 )
 from store.jobs.leases import Beat, Claim, claim, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
-from store.jobs.runs import cancel, fail, finish, finish_probe, record, stage
+from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
 from store.jobs.submission import ExistingWork, add, add_all, add_finished, find, queue_position, serialise, standing
 
 __all__ = [
@@ -59,11 +59,10 @@ __all__ = [
     "fail",
     "find",
     "finish",
-    "finish_probe",
+    "finish_with",
     "heartbeat",
     "hold",
     "mark_dispatched",
-    "oldest_due_age_s",
     "page",
     "queue_position",
     "reconciler_lock",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.model import Observation
 from store.core.clock import read_clock
-from store.core.rows import insert_into
+from store.core.engines import chunks, insert_into
 from store.core.schema import jobs, observations
 from store.jobs.job import Job, changed
 from store.jobs.leases import Claim, hold
-
-UNITS_A_QUERY = 1000
-"""Units per query, well below the maximum number of parameters of a statement."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observ
     """Read the observations of any number of units; unrecorded units are left out."""
     wanted = select(observations).where(observations.c.job_id == job_id)
     found: dict[str, Observation] = {}
-    for some in _chunks(units):
+    for some in chunks(units):
         for row in c.execute(wanted.where(observations.c.unit.in_(some))).mappings():
             found[row["unit"]] = _observation(row)
     return found
@@ -132,7 +129,7 @@ def _recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Map
     wanted = select(*columns).where(observations.c.job_id == job_id)
     return {
         row["unit"]: dict(row)
-        for some in _chunks(units)
+        for some in chunks(units)
         for row in c.execute(wanted.where(observations.c.unit.in_(some))).mappings()
     }
 
@@ -171,8 +168,3 @@ def _replacing(c: Connection) -> postgresql.Insert | sqlite.Insert:
         index_elements=[observations.c.job_id, observations.c.unit],
         set_={name: new.excluded[name] for name in replaced},
     )
-
-
-def _chunks(units: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(units), UNITS_A_QUERY):
-        yield units[start : start + UNITS_A_QUERY]

@@ -19,7 +19,7 @@ from store.core.schema import events as events_table
 from store.core.schema import jobs, ratings
 from store.core.schema import outbox as outbox_table
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
-from store.webhooks.outbox import announce
+from store.webhooks.outbox import announce, notice_row
 
 MOST_COUNTED = 200
 """Maximum number of queued jobs that are counted, so that reading a status stays cheap with a long queue."""
@@ -202,7 +202,7 @@ def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
     """Add a job that an existing rating answers: already succeeded, with its notice."""
     job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id)
     append(c, job.id, "succeeded", {"rating_id": rating_id}, fence=0)
-    announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": job.status, "rating_id": rating_id})
+    announce(c, job.id, "job.succeeded", {"job_id": job.id, "status": job.status, "rating_id": rating_id})
     return job
 
 
@@ -234,10 +234,8 @@ def _first_event(job: Job) -> dict[str, Any]:
 
 
 def _notice_of(job: Job) -> dict[str, Any]:
-    kind, at = f"job.{job.status}", job.created_at
-    payload = {"type": kind, "data": {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}}
-    due = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
-    return {"job_id": job.id, "kind": kind, "payload": payload, **due}
+    facts = {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}
+    return notice_row(job.id, f"job.{job.status}", facts, job.created_at)
 
 
 def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:

@@ -78,7 +78,7 @@ def announce_expiring(c: Connection, found: Sequence[Expiring]) -> None:
             "declared": one.declared,
             "expires_at": iso(one.expires_at),
         }
-        announce(c, one.job_id, (EXPIRING,), data)
+        announce(c, one.job_id, EXPIRING, data)
 
 
 def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Difference | None:
@@ -107,7 +107,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
         "probability": found.letter.probability,
         "also_differed": list(dict.fromkeys(one.what for one in found.inputs)),
     }
-    announce(c, rating.job_id, (CHANGED,), data)
+    announce(c, rating.job_id, CHANGED, data)
     return found
 
 

@@ -17,11 +17,12 @@ from assay.canonical import canonical_json
 from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
 from store.core.agency_schema import log_entries, log_nodes
 from store.core.clock import iso, read_clock
+from store.core.engines import lock_transaction
 from store.core.errors import BeyondTheLog
 from store.core.rows import equal
 
 LOG_LOCK = 0x6C6F67
-"""Postgres advisory lock for appending, so that positions have no gaps; on SQLite the write lock suffices."""
+"""Advisory lock for appending, so that positions have no gaps."""
 
 Event = Literal["published", "withdrawn"]
 
@@ -74,7 +75,7 @@ def append(c: Connection, rating_id: str, event: Event, facts: dict[str, Any]) -
 
     Call it in the transaction that publishes or withdraws the rating. `facts` are public facts about it, as JSON.
     """
-    _lock(c)
+    lock_transaction(c, LOG_LOCK)
     now, position = read_clock(c), size(c)
     entry = {"rating": rating_id, "event": event, "logged_at": iso(now), **facts}
     leaf = leaf_hash(canonical_json(entry))
@@ -139,11 +140,6 @@ def consistency(c: Connection, first: int, second: int | None = None) -> Consist
     spans = consistency_spans(first, wanted)
     older, newer, *path = _spans(c, [(0, first), (0, wanted), *spans])
     return Consistency(TreeHead(first, older), TreeHead(wanted, newer), tuple(path))
-
-
-def _lock(c: Connection) -> None:
-    if c.dialect.name == "postgresql":
-        c.execute(select(func.pg_advisory_xact_lock(LOG_LOCK)))
 
 
 def _checked_size(c: Connection, asked: int | None, name: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
-from store.core.clock import iso, now_ms, read_clock
+from store.core.clock import iso, read_clock
 from store.core.columns import new_id
 from store.core.rows import all_rows, equal, one_row, page_of
 from store.core.schema import ratings
@@ -149,20 +149,6 @@ def latest(
     )
     query = select(ratings).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1).order_by(*newest_first)
     return all_rows(c, query, StoredRating)
-
-
-def fresh(c: Connection, tenant: str, request_digest: str, max_age_s: int) -> StoredRating | None:
-    """Find the tenant's newest valid rating of an equal request that is at most `max_age_s` seconds old."""
-    if max_age_s <= 0:
-        return None
-    query = (
-        select(ratings)
-        .where(ratings.c.tenant == tenant, ratings.c.request_digest == request_digest, *_in_state("standing"))
-        .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
-        .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
-        .limit(1)
-    )
-    return one_row(c, query, StoredRating)
 
 
 def _listed(tenant: str | None) -> ColumnElement[bool]:

@@ -13,8 +13,9 @@ from sqlalchemy import Connection, delete, select
 
 from store.core.agency_schema import replies
 from store.core.clock import read_clock
+from store.core.engines import insert_into
 from store.core.errors import NotTheOwner
-from store.core.rows import all_rows, insert_into, one_row
+from store.core.rows import all_rows, one_row
 from store.ratings.ratings import StoredRating
 from store.targets import domains
 from store.targets.domains import Domain, host_of

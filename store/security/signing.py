@@ -12,12 +12,13 @@ from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from assay.evidence.jwks import decode, encode, jwk, thumbprint
 from store.core.agency_schema import signing_keys
 from store.core.clock import iso, now_ms
 from store.core.columns import sealed_columns, take_sealed
+from store.core.engines import lock_transaction
 from store.core.errors import SecretLost
 from store.core.rows import all_rows
 from store.security.secrets import Vault
@@ -75,7 +76,7 @@ def current(c: Connection, vault: Vault) -> SigningKey:
     """
     row = _present(c)
     if row is None:
-        _lock(c)
+        lock_transaction(c, LOCK)
         row = _present(c)  # another process may have created it during the wait
     return _create(c, vault) if row is None else _opened(row, vault)
 
@@ -91,7 +92,7 @@ def rotate(c: Connection, vault: Vault) -> SigningKey:
 
     The old key is not decrypted, so a lost key can be replaced too.
     """
-    _lock(c)
+    lock_transaction(c, LOCK)
     c.execute(update(signing_keys).where(signing_keys.c.retired_at.is_(None)).values(retired_at=now_ms()))
     return _create(c, vault)
 
@@ -111,11 +112,6 @@ def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def _lock(c: Connection) -> None:
-    if c.dialect.name == "postgresql":  # on SQLite, a write transaction excludes others
-        c.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
 def _present(c: Connection) -> RowMapping | None:

@@ -17,7 +17,8 @@ from sqlalchemy import Connection, Select, delete, select, update
 from store.core.agency_schema import domains
 from store.core.clock import now_ms
 from store.core.columns import new_id
-from store.core.rows import equal, insert_into, one_row, page_of
+from store.core.engines import insert_into
+from store.core.rows import equal, one_row, page_of
 
 PROOF_DAYS = 90
 """Days for which a proof is valid."""

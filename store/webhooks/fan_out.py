@@ -16,7 +16,7 @@ from sqlalchemy import Connection, insert, select
 from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import read_clock
 from store.core.columns import new_id
-from store.core.rows import insert_into
+from store.core.engines import insert_into
 from store.webhooks import outbox
 from store.webhooks.outbox import Notice
 from store.webhooks.payloads import wrap

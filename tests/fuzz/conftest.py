@@ -78,9 +78,9 @@ class HandWorker:
         """End a job with what its kind ends with: a rating, or what a probe saw."""
         with self.database.write() as c:
             if claim.job.kind != "rating":
-                jobs.finish_probe(c, claim, {"order_kept": True, "latency_ms": 12})
+                jobs.finish_with(c, claim, "probed", {"order_kept": True, "latency_ms": 12})
             else:
-                jobs.finish(c, claim, self._rating(claim.job), ("job.succeeded",))
+                jobs.finish(c, claim, self._rating(claim.job))
 
     def fail(self, claim: Claim) -> None:
         """End a job without a rating."""

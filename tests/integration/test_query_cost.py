@@ -104,7 +104,6 @@ READS = {
     "position in the queue": lambda c: jobs.queue_position(c, first_due(c)),
     "existing work for a request": lambda c: jobs.standing(c, "acme", "sha256:new", 3600, 500),
     "adding a job": add_new,
-    "age of the oldest due job": jobs.oldest_due_age_s,
     "backlog for metrics": backlog,
 }
 

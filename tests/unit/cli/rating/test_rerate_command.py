@@ -96,7 +96,7 @@ def kept(sqlite_url: str, tmp_path: Path, run):
     with database.write() as c:
         entries = [LedgerEntry(each, 1, 1) for each in record]
         jobs.record(c, claim, entries, calls=len(entries), expected=120, stage="asking")
-        rating_id = jobs.finish(c, claim, rating, ())
+        rating_id = jobs.finish(c, claim, rating)
     yield Settings(data_dir=tmp_path, database_url=sqlite_url), database, rating_id
     database.close()
 

@@ -74,7 +74,7 @@ def rated(client, request_body, worker):
             valid_for_s=3600,
         )
         with worker.database.write() as c:
-            return jobs.finish(c, claim, new, ("job.succeeded",))
+            return jobs.finish(c, claim, new)
 
     return rated
 

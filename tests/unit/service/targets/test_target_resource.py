@@ -155,7 +155,7 @@ async def test_a_probe_that_is_waited_for_answers_200_with_its_result(client, wo
         job_id = await first_job()
         claim = await asyncio.to_thread(worker.claim, job_id)
         with worker.database.write() as c:
-            jobs.finish_probe(c, claim, {"order_kept": True, "latency_ms": 12})
+            jobs.finish_with(c, claim, "probed", {"order_kept": True, "latency_ms": 12})
 
     working = asyncio.create_task(work())
     answer = await client.post(f"{url}/probe", headers={"Prefer": "wait=10"})

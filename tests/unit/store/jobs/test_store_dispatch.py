@@ -86,11 +86,11 @@ def test_job_at_the_attempt_cap_does_not_fail_while_it_is_leased(database, queue
 def test_jobs_are_counted_by_status(database, queued, claimed):
     with database.read() as c:
         assert jobs.counts_by_status(c) == {}
-        assert jobs.oldest_due_age_s(c) is None
+        assert jobs.backlog(c).oldest_due_job_seconds is None
     queued(), queued(), claimed()
     with database.read() as c:
         assert jobs.counts_by_status(c) == {"queued": 2, "running": 1}
-        assert 0 <= jobs.oldest_due_age_s(c) < 60
+        assert 0 <= jobs.backlog(c).oldest_due_job_seconds < 60
 
 
 def test_delivered_notice_is_no_longer_due(database, a_job):

@@ -137,4 +137,4 @@ def rate(database: Database, url: str) -> None:
             request_digest="",
             valid_for_s=86_400,
         )
-        jobs.finish(c, claim, rating, ())
+        jobs.finish(c, claim, rating)
