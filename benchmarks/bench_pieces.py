@@ -103,7 +103,7 @@ def _in_the_database(database: Database) -> dict[str, float]:
     def add(connection: Any) -> None:
         job = next(new)
         jobs.serialise(connection, job.request_digest)
-        jobs.standing(connection, job.tenant, job.request_digest, 0, MOST)
+        jobs.existing_work(connection, job.tenant, job.request_digest, 0, MOST)
         jobs.add(connection, job)
 
     found = {"add": write(add)}

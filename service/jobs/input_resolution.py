@@ -24,7 +24,7 @@ from service.corpora.experiment_inputs import check_images, find_corpus
 from service.dependencies import Service
 from service.http.json import located
 from service.uploads.intake import UPLOADED, rows_of, trials_of
-from store.corpora import kept_material, specifications
+from store.corpora import materials, specifications
 
 
 async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
@@ -67,7 +67,7 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
 
 async def with_kept(here: Service, tenant: str, method: AnyMethod) -> AnyMethod:
     """Put in what an author made for the tenant before, where the experiment would have it made again."""
-    kept = await here.database.read(kept_material.kept_for, tenant, method.references().authored)
+    kept = await here.database.read(materials.stored_material, tenant, method.references().authored)
     return await asyncio.to_thread(method.with_references, Found(authored=kept)) if any(kept) else method
 
 

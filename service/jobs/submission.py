@@ -139,7 +139,7 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
         ``too-many-jobs``, if neither exists and the tenant has the maximum number of unfinished jobs.
     """
     new = order.new
-    known = jobs.standing(c, new.tenant, new.request_digest, order.age_s, max_active)
+    known = jobs.existing_work(c, new.tenant, new.request_digest, order.age_s, max_active)
     rating = None if known.rating_id is None else ratings.find(c, known.rating_id, new.tenant)
     if rating is not None and rating.visibility == new.visibility:
         return rating, None, None

@@ -46,7 +46,7 @@ def release_orphans(c: Connection) -> int:
     return c.execute(orphaned).rowcount
 
 
-def bury_poison(c: Connection, cap: int = 5) -> list[str]:
+def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
     """Fail the jobs that were claimed `cap` times in a row without a new observation; return their ids."""
     failed = (
         changed(status="failed", lease_owner=None, lease_until=None, finished_at=now_ms(), error=WORKER_LOST)

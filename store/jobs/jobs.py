@@ -2,10 +2,10 @@
 
 ========================  ==========================================================
 `store.jobs.jobs` (here)  page, count, cancel
-`store.jobs.submission`   add, find, queue_position, serialise, standing: for every request
+`store.jobs.submission`   add, find, queue_position, serialise, existing_work: for every request
 `store.jobs.leases`       claim, hold, heartbeat, release: the right to write
 `store.jobs.runs`         record, stage, finish, fail, cancel: results of a run
-`store.jobs.dispatch`     due, mark_dispatched, bury_poison …: jobs that wait for a worker
+`store.jobs.dispatch`     due, mark_dispatched, fail_poison_jobs …: jobs that wait for a worker
 `store.jobs.job`          the row, and its events in order
 ========================  ==========================================================
 """
@@ -18,7 +18,7 @@ from store.core.errors import AlreadyFinished
 from store.core.rows import equal, one_row, page_of
 from store.core.schema import jobs
 from store.jobs.backlog import backlog, counts_by_status
-from store.jobs.dispatch import bury_poison, count_stranded, due, mark_dispatched, reconciler_lock, release_orphans
+from store.jobs.dispatch import count_stranded, due, fail_poison_jobs, mark_dispatched, reconciler_lock, release_orphans
 from store.jobs.job import (
     UNFINISHED,
     Event,
@@ -33,7 +33,16 @@ from store.jobs.job import (
 from store.jobs.leases import Beat, Claim, claim, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
-from store.jobs.submission import ExistingWork, add, add_all, add_finished, find, queue_position, serialise, standing
+from store.jobs.submission import (
+    ExistingWork,
+    add,
+    add_all,
+    add_finished,
+    existing_work,
+    find,
+    queue_position,
+    serialise,
+)
 
 __all__ = [
     "Beat",
@@ -48,7 +57,6 @@ __all__ = [
     "add_all",
     "add_finished",
     "backlog",
-    "bury_poison",
     "cancel",
     "claim",
     "count_stranded",
@@ -56,7 +64,9 @@ __all__ = [
     "counts_by_status",
     "due",
     "events",
+    "existing_work",
     "fail",
+    "fail_poison_jobs",
     "find",
     "finish",
     "finish_with",
@@ -72,7 +82,6 @@ __all__ = [
     "request_cancel",
     "serialise",
     "stage",
-    "standing",
 ]
 
 

@@ -85,7 +85,7 @@ _EXISTING_WORK = select(
 )
 
 
-def standing(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> ExistingWork:
+def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> ExistingWork:
     """Read existing work for a request; count at most `most` unfinished jobs of the tenant."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())

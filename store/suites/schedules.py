@@ -18,7 +18,7 @@ from store.core.agency_schema import schedules
 from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id
 from store.core.rows import one_row, page_of
-from store.corpora.kept_material import with_kept
+from store.corpora.materials import with_stored_material
 from store.jobs import cool_down, jobs
 from store.jobs.job import NewJob
 from store.jobs.submission import request_digest
@@ -280,7 +280,9 @@ def _job(
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
     if author is not None:  # add the material that the author generated in earlier runs
-        fields["experiment"] = dump_method(with_kept(c, schedule.tenant, parse_method(template["experiment"])))
+        fields["experiment"] = dump_method(
+            with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
+        )
     return NewJob(
         tenant=schedule.tenant,
         kind="rating",

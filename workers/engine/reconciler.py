@@ -53,7 +53,7 @@ def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
         with database.write() as connection:
             if not jobs.reconciler_lock(connection):
                 return announced
-            for job_id in jobs.bury_poison(connection, settings.attempt_cap):
+            for job_id in jobs.fail_poison_jobs(connection, settings.attempt_cap):
                 log.error("job buried after too many fruitless attempts", job=job_id)
             due = jobs.due(connection, min(BATCH, room - announced), settings.redispatch_s)
             jobs.mark_dispatched(connection, due)

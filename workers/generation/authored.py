@@ -17,8 +17,7 @@ from store.corpora import corpora
 from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, StoredCorpus
 from store.corpora.items import MOST_ITEMS, NewItem
-from store.corpora.materials import author_of, new_item
-from store.corpora.rules import rules_for
+from store.corpora.materials import author_of, new_item, rules_for
 from store.corpora.specifications import dump_words
 from store.jobs import observations
 from store.jobs.jobs import Job

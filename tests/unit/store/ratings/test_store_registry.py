@@ -111,7 +111,7 @@ def test_withdrawn_rating_is_neither_fresh_nor_latest(database, published):
     rating_id = published(request_digest="sha256:same")
     with database.write() as c:
         registry.withdraw(c, rating_id, "acme", "mistaken")
-        assert jobs.standing(c, "acme", "sha256:same", 60, 1).rating_id is None
+        assert jobs.existing_work(c, "acme", "sha256:same", 60, 1).rating_id is None
         assert ratings.latest(c, "acme", URL) == []
         assert ratings.page(c, "acme", limit=9) == []
         assert [one.id for one in ratings.page(c, "acme", state="withdrawn", limit=9)] == [rating_id]
