@@ -36,8 +36,6 @@ class SpecificationError(AssayError, ValueError):
 
     Parameters
     ----------
-    message : str
-        What was wrong, what was seen and what would do.
     field : str, optional
         Name of the field to mend, dotted where nested (``"unbiased.0"``).
     """

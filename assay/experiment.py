@@ -250,15 +250,6 @@ class Session:
 def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:
     """Run an experiment against a plain function, in this thread.
 
-    Parameters
-    ----------
-    method : Method
-        What to run.
-    answer : callable
-        Answers one probe. It is called once for each distinct question.
-    seed : int
-        Seed of everything random.
-
     Returns
     -------
     Finding
@@ -277,10 +268,6 @@ def replay(method: Method, seed: int, record: Iterable[Observation]) -> Session:
 
     Parameters
     ----------
-    method : Method
-        The specification the record was made with.
-    seed : int
-        The seed it was made with.
     record : iterable of Observation
         Every observation of the run, in any order.
 

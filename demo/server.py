@@ -43,13 +43,6 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     `BEHAVIOURS`, with any percentage where a name ends in one, and of `ILLS`. Services that predict are
     those of `PREDICTORS`, with any amount at the end where there is a family of them; what they
     speak is in `demo.interfaces.predictors`. Those of `VIEWERS` and `HELPERS` are served as well.
-
-    Parameters
-    ----------
-    tuning : Tuning, optional
-        How bad the ills are.
-    real : sequence of Predictor
-        Real systems to serve as well (`demo.lexicons.load`).
     """
     shown = {**PREDICTORS, **VIEWERS, **HELPERS, **{one.name: one for one in real}}
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
@@ -86,10 +79,6 @@ class DemoServer:
     ----------
     port : int
         Port to listen on; 0 takes a free one.
-    tuning : Tuning, optional
-        How bad the ills are.
-    real : sequence of Predictor
-        Real systems to serve as well (`demo.lexicons.load`).
 
     Raises
     ------

@@ -115,8 +115,6 @@ def construction(name: str, field: str = "templates") -> Construction:
 
     Parameters
     ----------
-    name : str
-        One of `constructions()`.
     field : str
         The request's field that is to be mended if there is no such construction.
 
@@ -158,11 +156,6 @@ def split_sentences(text: str) -> tuple[str, ...]:
     A blank before the mark, which some engines write, stays with its sentence, and no blank after
     the mark is needed. A full stop inside a number (2.5) or between single letters (U.S.) ends
     nothing; other abbreviations are not known.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
 
     Returns
     -------

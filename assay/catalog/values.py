@@ -187,8 +187,6 @@ def attribute(name: str, field: str = "attribute") -> Attribute:
 
     Parameters
     ----------
-    name : str
-        One of `attributes()`.
     field : str
         The request's field that is to be mended if there is no such attribute.
 

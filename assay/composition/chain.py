@@ -112,13 +112,6 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     give, of which there are at most seven, and longer intervals are put together from shorter ones.
     That is exact, in O(n^3).
 
-    Parameters
-    ----------
-    letters : sequence of Letter
-        First to last.
-    table : str
-        ``published`` (Srivastava & Rossi 2018, Table 2) or ``revised``.
-
     Raises
     ------
     SpecificationError

@@ -32,15 +32,7 @@ ENDS = frozenset({Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR})
 
 
 class Incompatible(SpecificationError):
-    """Two neighbours of a chain do not fit.
-
-    Parameters
-    ----------
-    place : int
-        The link that breaks, counted from 0: the second of the two.
-    message : str
-        Why.
-    """
+    """Two neighbours of a chain do not fit."""
 
     code = "incompatible"
 
@@ -62,11 +54,6 @@ def check_length(length: int) -> None:
 
 def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
     """Return the kind of a chain: that of its last link.
-
-    Parameters
-    ----------
-    kinds : sequence of Kind
-        First to last.
 
     Raises
     ------

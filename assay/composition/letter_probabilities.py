@@ -93,13 +93,6 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     shared out. For two services that is the mass of ``BS * BS``. The 3^n combinations are not listed:
     those that go on alike are followed together (`ALIKE`), in O(n).
 
-    Parameters
-    ----------
-    probabilities : sequence of Probabilities
-        Of the services, first to last.
-    table : str
-        ``published`` or ``revised``.
-
     Raises
     ------
     SpecificationError

@@ -41,11 +41,6 @@ TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"publishe
 def compose(first: Letter, second: Letter, table: TableName = "published") -> Letters:
     """Look two services up in a table.
 
-    Returns
-    -------
-    frozenset of Letter
-        What the second called on the first's output may be; all three for ``BS, BS``.
-
     Raises
     ------
     UnknownName

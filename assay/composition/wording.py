@@ -57,13 +57,7 @@ EMITS_OTHER = (
 
 
 def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
-    """Say what a table infers of a chain and by which of its rows, the result first.
-
-    Returns
-    -------
-    tuple of str
-        Sentences of plain text.
-    """
+    """Say what a table infers of a chain and by which of its rows, the result first."""
     table = TITLES[answer.table]
     if len(answer.letters) == 1:
         return (f"A chain of one service is what that service is: {answer.letters[0]}.",)

@@ -64,10 +64,6 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
 
     Parameters
     ----------
-    payload_type : str
-        What the payload is, as a media type.
-    payload : bytes
-        What is signed.
     signers : mapping of str to callable
         Who signs, by the id of the key. Nobody leaves the envelope open.
     """
@@ -100,11 +96,6 @@ def opened(written: Any) -> Opened:
 
 def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
     """Find a key that signed an envelope.
-
-    Returns
-    -------
-    str
-        The id of the first key whose signature holds.
 
     Raises
     ------

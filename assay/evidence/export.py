@@ -132,11 +132,6 @@ class Export:
 def read_export(lines: Iterable[bytes]) -> Export:
     """Open an export.
 
-    Parameters
-    ----------
-    lines : iterable of bytes
-        The file's lines with their ends, as a binary file gives them.
-
     Raises
     ------
     BrokenExport

@@ -18,13 +18,6 @@ class Unrolling:
 
     The loop is: while `advance` gives probes, look their units up, some at a time and in order, and
     hand each some with what was found to `accept`.
-
-    Parameters
-    ----------
-    method, seed : Method, int
-        What was run, and the seed it was run with.
-    recorded : int
-        How many observations there are.
     """
 
     def __init__(self, method: Method, seed: int, recorded: int) -> None:

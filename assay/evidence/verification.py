@@ -108,13 +108,6 @@ def check_seal(export: Export, is_signature: IsSignature) -> Check:
 def check_replay(rating: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[Check]:
     """Compare a rating with its replay: letter, probabilities, then the whole document.
 
-    Parameters
-    ----------
-    rating : mapping
-        The document as it was given out.
-    again : mapping
-        The document that a replay made.
-
     Notes
     -----
     Numbers may differ by `ROUNDING`: processors add up in different orders. How many do is said.

@@ -141,8 +141,6 @@ class Measurement:
 
         Parameters
         ----------
-        evidence : Evidence
-            Draws of the effects.
         reason_for : callable
             Returns the reasons for a letter, the main one first.
         intervals : mapping of str to Interval, optional

@@ -53,8 +53,6 @@ def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
 
     Parameters
     ----------
-    cells : sequence of RatedCell
-        Those with a letter.
     missing : int
         Cells without one: not ended, failed, or not measurable. None of them can make BS any better.
 

@@ -57,17 +57,6 @@ def rerate(
 
     Under the version it was rated by, the result has the same letter, numbers and digest, bit for bit.
 
-    Parameters
-    ----------
-    document : mapping
-        The rating that the evidence belongs to.
-    method : Method
-        Its ``experiment``, built.
-    record : iterable of Observation
-        Every observation of the run, in any order.
-    methodology : Methodology
-        The version to rate by.
-
     Returns
     -------
     dict

@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 def start_tracing(settings: Settings, role: str) -> TracerProvider | None:
     """Send this process's spans to the operator's collector, if there is one.
 
-    Parameters
-    ----------
-    settings : Settings
-        `otel_endpoint` says where to.
-    role : str
-        ``api`` or ``worker``.
-
     Returns
     -------
     TracerProvider or None

@@ -24,8 +24,6 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
     ----------
     before, after : Path
         Rating documents, as ``assay rate --json`` prints and ``GET /v1/ratings/{id}`` answers them.
-    as_json : bool
-        Print the comparison as JSON instead of a table.
 
     Raises
     ------

@@ -35,8 +35,6 @@ def compose_named(named: Sequence[str], *, table: str, as_json: bool) -> Exit:
         ``UCS``, ``DSBS``, ``BS``, or files as ``assay rate --json`` prints them; first service to last.
     table : str
         ``published`` or ``revised``: which gives the headline.
-    as_json : bool
-        Print JSON instead of tables.
 
     Raises
     ------

@@ -77,12 +77,6 @@ def rate_here(
 
     Parameters
     ----------
-    asked : Asked
-        What to rate, and how.
-    settings : Settings
-        The operator's; the data directory is a temporary one.
-    as_json : bool
-        Print the rating document instead of a report.
     full : bool
         Print the whole report, with every table and example.
     report : Path, optional

@@ -49,10 +49,6 @@ def rerate_database(
 
     Parameters
     ----------
-    settings : Settings
-        Which database.
-    version : str
-        The version of the methodology.
     named : sequence of str
         Ids of ratings; none: everyone's that lack it and were made by a method that it knows.
     methodologies : Methodologies, optional

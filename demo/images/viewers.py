@@ -57,8 +57,6 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
         The picture is of its first term that says something of a group, or else of its first term.
     number : int
         Tells several pictures of one prompt apart.
-    side : int
-        Pixels, either way.
 
     Returns
     -------

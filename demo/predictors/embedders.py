@@ -61,10 +61,6 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
         Slope of the point of subjective equality on the share of women.
     tilt : float
         By how much the point of every text that is no cue lies above 1/2; below 0 is towards men.
-
-    Returns
-    -------
-    list of float, length 64
     """
     word = " ".join(text.lower().split())
     if word in cues():

@@ -79,8 +79,6 @@ def by_feeling(text: str, *, less: float = 0.0) -> float:
 
     Parameters
     ----------
-    text : str
-        The sentence.
     less : float
         What is taken off a sentence about a woman, in [0, 1].
     """

@@ -71,8 +71,6 @@ class Behaviour:
 
         Parameters
         ----------
-        text : str
-            Any text.
         source, target : str
             Codes, one of them ``"en"``; if both are equal the text stays.
 

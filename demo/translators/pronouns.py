@@ -44,8 +44,6 @@ def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
 
     Parameters
     ----------
-    sentence : str
-        English text; names and everything else stay.
     choose : callable
         Gets ``"he"`` or ``"she"`` and gives the person to write: ``"he"``, ``"she"`` or ``"it"``.
     """

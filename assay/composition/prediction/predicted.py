@@ -117,15 +117,6 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
 
     The composite is judged as the first service was: it is shown what the first one was shown.
 
-    Parameters
-    ----------
-    services : sequence of TransitionEvidence
-        First to last, at least two.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many.
-
     Raises
     ------
     SpecificationError

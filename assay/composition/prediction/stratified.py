@@ -56,15 +56,6 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
     of a measured matrix (1 / outputs for each output) as one content more. If every sentence's way was
     recorded once, that is the posterior of measuring the composite.
-
-    Parameters
-    ----------
-    services : sequence of TransitionEvidence
-        First to last, with the same values and with `contents`.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many.
     """
     rows, outputs = services[0].table.shape
     matrices = [draw_square(service, rng, draws) for service in services[1:]]

@@ -136,10 +136,6 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
     ties : array_like of int, shape (kinds,), optional
         Trials that went neither way. Each is a vote of 1/2.
 
-    Returns
-    -------
-    SharesPosterior
-
     Raises
     ------
     TooFewObservations

@@ -184,18 +184,12 @@ def fit_hierarchy(
         Cosine distances, in [0, 2].
     connection, protected : array_like of str, shape (n,)
         Connection and protected word of each row.
-    rng : Generator
-        Source of the draws.
     draws : int
         How many joint, independent draws.
     residual : {"per-connection", "shared"}
         One residual sigma for each connection, which reproduces the figures of P2, or one for all.
     prior : Priors or str
         A name out of `PRIORS`, or numbers.
-
-    Returns
-    -------
-    Posterior
 
     Raises
     ------

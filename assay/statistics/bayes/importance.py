@@ -116,10 +116,6 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
         Where inputs were not drawn from the prior: density they were drawn with over the prior's, up to a
         constant (a surrogate's probability, for its posterior). Positive.
 
-    Returns
-    -------
-    Weights
-
     Raises
     ------
     TooFewObservations
@@ -186,10 +182,6 @@ def posterior_shares(cell: ArrayLike, cells: int, weights: Weights) -> Floats:
     ----------
     cell : array_like of int, shape (n,)
         Which of the cells each input is in, from 0.
-    cells : int
-        How many there are.
-    weights : Weights
-        As `weigh` gives them.
 
     Returns
     -------
@@ -211,10 +203,6 @@ def share_draws(cell: ArrayLike, cells: int, weights: Weights, rng: np.random.Ge
     ----------
     cell, cells, weights
         As for `posterior_shares`, with the same errors.
-    rng : Generator
-        Of the bootstrap.
-    draws : int
-        How many, at least 1.
 
     Returns
     -------

@@ -83,10 +83,6 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     ----------
     points : sequence of Margin
         Three or more; with fewer the posterior of the standard deviation has no end.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many.
 
     Returns
     -------

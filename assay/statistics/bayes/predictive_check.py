@@ -104,14 +104,6 @@ def predictive_check(
     ----------
     posterior : Posterior
         Of these distances, or of others with the same words.
-    distance : array_like, shape (n,)
-        Cosine distances.
-    connection, protected : array_like of str, shape (n,)
-        Connection and protected word of each row.
-
-    Returns
-    -------
-    PredictiveCheck
 
     Raises
     ------

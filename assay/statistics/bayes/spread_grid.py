@@ -99,8 +99,6 @@ class SpreadGrid:
         ----------
         cells : sequence of Cells
             Connections that share one sigma; there is some variance in every one.
-        prior : Priors
-            What is believed beforehand.
         """
         sigma, taus = _widest_sigma(cells), (LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS),) * len(cells)
         for _ in range(MOST_LOOKS):

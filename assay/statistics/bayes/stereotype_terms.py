@@ -125,10 +125,6 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
     terms, biases : sequence of str, length pairs
         Attribute term and bias of each pair.
 
-    Returns
-    -------
-    StereotypeScore
-
     Raises
     ------
     TooFewObservations
@@ -176,11 +172,6 @@ def _by_term(decided: FloatArray, groups: Sequence[tuple[str, str]]) -> tuple[Te
 
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
     """Fit the hierarchy to the score of every term and to the mean over terms.
-
-    Parameters
-    ----------
-    terms : iterable of TermScore
-        Those of one bias, one list of attribute terms, or a whole model.
 
     Returns
     -------

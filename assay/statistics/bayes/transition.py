@@ -45,10 +45,6 @@ def draw_transitions(
     ----------
     counts : array_like of int, shape (rows, outputs)
         How often each row was answered by each output. A row of zeros is drawn from the prior.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many matrices.
     prior : float, optional
         Dirichlet weight of each output. ``1 / outputs`` if left out: the prior of a row then
         weighs as much as one observation, however many outputs there are.
@@ -74,13 +70,6 @@ def draw_transitions(
 
 def outputs_under(transitions: NDArray[np.float64], shares: ArrayLike) -> NDArray[np.float64]:
     """Distribution of the outputs when the rows are shown in given shares.
-
-    Parameters
-    ----------
-    transitions : ndarray, shape (draws, rows, outputs)
-        Transition matrices.
-    shares : array_like, shape (blocks, rows)
-        Share of each row in each block.
 
     Returns
     -------
@@ -119,10 +108,6 @@ def step_effects(
     targets : array_like, shape (m, values), optional
         Distributions an unbiased output may have. The unbiased blocks themselves if left out:
         what went in unbiased should come out as it was.
-
-    Returns
-    -------
-    StepEffects
     """
     outputs = transitions.shape[2]
     fair = pad_to(unbiased if targets is None else targets, outputs)
@@ -148,10 +133,6 @@ def neutral_effects(
         From `draw_transitions`; the last output is the neutral one.
     unbiased, biased, targets
         As for `step_effects`; targets are distributions over the values.
-
-    Returns
-    -------
-    StepEffects
     """
     fair = pad_to(unbiased if targets is None else targets, transitions.shape[2] - 1)
     named = transitions[:, :, :-1]

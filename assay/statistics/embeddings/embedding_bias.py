@@ -95,15 +95,9 @@ def mean_average_cosine(
     ----------
     distance : array_like, shape (n,)
         Cosine distances, one for each protected word and attribute word.
-    protected : sequence of str, shape (n,)
-        Protected word of each.
     sets : sequence of str, shape (n,), optional
         Attribute set of each. Left out, all attributes of a word are one set: it matters where sets are
         of different sizes, since each set counts alike.
-
-    Returns
-    -------
-    MeanAverageCosine
 
     Raises
     ------
@@ -145,15 +139,9 @@ def relative_norm_distance(
     ----------
     first, second : array_like, shape (words, dims)
         Vectors of the two groups.
-    words : array_like, shape (words, dims)
-        Vectors of attribute words.
     closeness : {"norm", "cos"}
         Euclidean distance to the first mean less that to the second (positive: nearer to the second), or
         cosine with the first mean less that with the second (positive: nearer to the first).
-
-    Returns
-    -------
-    WordScores
 
     Raises
     ------
@@ -183,10 +171,6 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     ----------
     first, second, words
         As for `relative_norm_distance`.
-
-    Returns
-    -------
-    Coherence
 
     Raises
     ------

@@ -78,10 +78,6 @@ def negative_sentiment_bias(
     constant : {"penalised", "free"}
         Whether ``b**2`` is in the penalty.
 
-    Returns
-    -------
-    NegativeSentiment
-
     Raises
     ------
     TooFewObservations

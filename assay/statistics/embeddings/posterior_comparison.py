@@ -73,8 +73,6 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     ----------
     before, after : Posterior
         Of the two embeddings; the same words in both, or the difference is also one of words.
-    mass : float
-        Of the intervals, in (0, 1).
 
     Returns
     -------

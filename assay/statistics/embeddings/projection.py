@@ -57,10 +57,6 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
     components : int
         How many; at most as many as dimensions, and less than vectors.
 
-    Returns
-    -------
-    Projection
-
     Raises
     ------
     TooFewObservations

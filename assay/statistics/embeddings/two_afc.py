@@ -61,8 +61,6 @@ def indifference_points(
     ----------
     first, second : array_like, shape (pairs, dims)
         Vectors of the cues; row by row one pair.
-    concepts : array_like, shape (words, dims)
-        Vectors of the concepts.
     weight : float
         Weight of the concept beside the mixture.
 
@@ -114,8 +112,6 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
     moved : array_like, shape (clusters, more replicates)
         Points under what stands for another training corpus (halves of the dimensions); their spread is
         the JND (nothing is known of it where there is one) and their distribution the psychometric curve.
-    rng : Generator
-        Draws the samples.
     levels : array_like, shape (m,)
         Levels at which the psychometric curve is given.
 

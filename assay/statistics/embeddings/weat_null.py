@@ -59,17 +59,6 @@ class NullCheck:
 def null_check(effect: float, words: int) -> NullCheck:
     """Compute the probability of an effect size at least as far from zero if there is no bias.
 
-    Parameters
-    ----------
-    effect : float
-        WEAT's effect size, of either sign.
-    words : int
-        Target words in each set; at least 2.
-
-    Returns
-    -------
-    NullCheck
-
     Raises
     ------
     OutOfBounds

@@ -28,8 +28,6 @@ def pearson(outcomes: NDArray[np.int64], expected: NDArray[np.float64]) -> NDArr
 
     Parameters
     ----------
-    outcomes : ndarray of int, shape (..., k)
-        Counts.
     expected : ndarray, shape (k,)
         Expected counts, all positive.
 
@@ -48,8 +46,6 @@ def every_outcome(n: int, expected: NDArray[np.float64]) -> tuple[NDArray[np.flo
 
     Parameters
     ----------
-    n : int
-        Observations.
     expected : ndarray, shape (k,)
         Expected counts, all positive, with sum n.
 

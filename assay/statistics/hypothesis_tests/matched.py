@@ -143,11 +143,6 @@ def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
 def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
     """Compute the Jensen-Shannon divergence of two samples of labels.
 
-    Parameters
-    ----------
-    a, b : array_like, shape (n,), (m,)
-        Labels.
-
     Returns
     -------
     float

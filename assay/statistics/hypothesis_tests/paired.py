@@ -111,8 +111,6 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
 
     Parameters
     ----------
-    x, y : array_like, shape (n,)
-        Pairs.
     rng, draws
         As for `sign_flip_test`.
 
@@ -148,11 +146,6 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
 
 def d_z(differences: ArrayLike) -> float:
     """Compute Cohen's d for pairs: the mean difference in units of the differences' standard deviation (n - 1).
-
-    Parameters
-    ----------
-    differences : array_like, shape (n,)
-        Second minus first, of two pairs at least.
 
     Raises
     ------

@@ -28,13 +28,6 @@ class NoOverlap(EvidenceError):
 def as_sample(values: ArrayLike, least: int = 1) -> FloatArray:
     """Check a sample of numbers.
 
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        Finite numbers.
-    least : int
-        How many there must be.
-
     Raises
     ------
     OutOfBounds

@@ -83,16 +83,10 @@ def tied_draws(
 
     Parameters
     ----------
-    profiles : Profiles
-        Outputs of the alternated profiles.
     sides : sequence of int, shape (profiles,)
         Which of two sides each profile's content is on.
     tie : float
         Share of one side that a group holds; the other group holds the rest of it.
-    rng : Generator
-        Draws the weights.
-    draws : int
-        Number of draws.
 
     Returns
     -------
@@ -171,14 +165,8 @@ def group_draws(
 
     Parameters
     ----------
-    profiles : Profiles
-        Outputs of the alternated records.
     groups : ndarray of int, shape (profiles,)
         Place of the value that each record had; two different ones at least.
-    rng : Generator
-        Draws the weights.
-    draws : int
-        Number of draws.
 
     Returns
     -------

@@ -115,8 +115,6 @@ def mean_draws(values: FloatArray, clusters: Clusters, rng: np.random.Generator,
         As for `mean_error`, with the same errors.
     rng : Generator
         Draws Dirichlet weights for the clusters of every kind, and the tails.
-    draws : int
-        Number of draws.
 
     Returns
     -------

@@ -50,8 +50,6 @@ def step_intervals(
     ----------
     effects : StepEffects
         Draws of the effects; the estimates are their means.
-    transitions : ndarray, shape (draws, rows, outputs)
-        Transition matrices they are of.
     unbiased, biased : array_like, shape (blocks, rows)
         Declared distributions of the blocks of each step.
     seen : array_like of bool, shape (rows, outputs), optional
@@ -59,8 +57,6 @@ def step_intervals(
         limits reach as far as they would without it (as those of a share of 0 of n do, Brown, Cai & DasGupta 2001).
     neutral : bool
         Whether the last output is harmless.
-    level : float
-        Of the intervals.
 
     Returns
     -------
@@ -91,8 +87,6 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     ----------
     differences : array_like, shape (draws, differences)
         Finite draws; of one alone this is `size_interval`.
-    level : float
-        Of the interval.
 
     Returns
     -------
