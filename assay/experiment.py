@@ -77,13 +77,7 @@ class Method(ABC):
         """Count the probes of a clear case; the driver shows progress against it."""
 
     def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002
-        """Return the method as it rates a kind of service.
-
-        Raises
-        ------
-        SpecificationError
-            If it cannot rate that kind so; the field is the experiment's.
-        """
+        """Return the method as it rates a kind of service; raise `SpecificationError` if it cannot."""
         return self
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
@@ -117,10 +111,7 @@ class Method(ABC):
     def with_references(self, found: Found) -> Self:  # noqa: ARG002
         """Return the method with what was found in the place of its names; parts not looked up stay as they are.
 
-        Raises
-        ------
-        SpecificationError
-            If it is of no use; the field is the experiment's.
+        Raise `SpecificationError` if what was found is of no use.
         """
         return self
 

@@ -111,18 +111,7 @@ def constructions() -> tuple[str, ...]:
 
 
 def construction(name: str, field: str = "templates") -> Construction:
-    """Look a construction up by its name.
-
-    Parameters
-    ----------
-    field : str
-        The request's field that is to be mended if there is no such construction.
-
-    Raises
-    ------
-    UnknownName
-        If there is none.
-    """
+    """Return a construction by its name; raise `UnknownName` about the request's `field` if there is none."""
     if name not in constructions():
         raise UnknownName("construction", name, constructions(), field)
     return _construction(name)

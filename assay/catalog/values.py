@@ -183,18 +183,7 @@ def attributes() -> tuple[str, ...]:
 
 
 def attribute(name: str, field: str = "attribute") -> Attribute:
-    """Look an attribute up by its name.
-
-    Parameters
-    ----------
-    field : str
-        The request's field that is to be mended if there is no such attribute.
-
-    Raises
-    ------
-    UnknownName
-        If there is none.
-    """
+    """Return an attribute by its name; raise `UnknownName` about the request's `field` if there is none."""
     if name not in _ATTRIBUTES:
         raise UnknownName("attribute", name, _ATTRIBUTES, field)
     return _attribute(name)

@@ -42,12 +42,7 @@ class Incompatible(SpecificationError):
 
 
 def check_length(length: int) -> None:
-    """Raise if a chain has too few or too many services.
-
-    Raises
-    ------
-    OutOfBounds
-    """
+    """Raise `OutOfBounds` if a chain has too few or too many services."""
     if not FEWEST <= length <= MOST:
         raise OutOfBounds(f"a chain has {FEWEST} to {MOST} services, not {length}")
 
@@ -55,12 +50,7 @@ def check_length(length: int) -> None:
 def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
     """Return the kind of a chain: that of its last link.
 
-    Raises
-    ------
-    OutOfBounds
-        If there are too few or too many.
-    Incompatible
-        If a service gives what the next one cannot be asked about.
+    Raise `OutOfBounds` if there are too few or too many links, `Incompatible` if two neighbours do not fit.
     """
     check_length(len(kinds))
     for place, (first, second) in enumerate(pairwise(kinds), start=1):

@@ -39,24 +39,12 @@ TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"publishe
 
 
 def compose(first: Letter, second: Letter, table: TableName = "published") -> Letters:
-    """Look two services up in a table.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such table.
-    """
+    """Return the letters that a table gives for two services; raise `UnknownName` if there is no such table."""
     return entries_of(table)[first, second]
 
 
 def entries_of(table: str) -> Mapping[tuple[Letter, Letter], Letters]:
-    """Find a table by its name.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such table.
-    """
+    """Return a table by its name; raise `UnknownName` if there is none."""
     for name, entries in TABLES.items():
         if name == table:
             return entries

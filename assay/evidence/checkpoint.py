@@ -47,7 +47,7 @@ class Checkpoint:
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
 
     def signed(self, public_key: bytes, sign: Callable[[bytes], bytes]) -> str:
-        """Return the signed note."""
+        """Return the note with its Ed25519 signature (`sign` returns 64 bytes)."""
         signature = key_hint(self.origin, public_key) + sign(self.text().encode())
         return f"{self.text()}\n{DASH} {self.origin} {base64.b64encode(signature).decode()}\n"
 

@@ -76,15 +76,10 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
 
 
 def opened(written: Any) -> Opened:
-    """Read an envelope; check its form, but no signature.
+    """Read an envelope, without checking its signatures; raise `CertificateError` if it is none.
 
     Only what `envelope` writes is read: no other members, and base64 in its one strict form, so that
     no byte of an envelope can be changed unnoticed.
-
-    Raises
-    ------
-    CertificateError
-        If it is no envelope.
     """
     if not isinstance(written, Mapping) or set(written) != {"payload", "payloadType", "signatures"}:
         raise CertificateError("this is no DSSE envelope, which has payload, payloadType and signatures")
@@ -95,13 +90,7 @@ def opened(written: Any) -> Opened:
 
 
 def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
-    """Find a key that signed an envelope.
-
-    Raises
-    ------
-    CertificateError
-        If no signature is one.
-    """
+    """Return the id of the first key that signed an envelope; raise `CertificateError` if none did."""
     for key_id, signature in envelope.signatures:
         if is_signature(key_id, signature, envelope.message):
             return key_id

@@ -42,10 +42,7 @@ class BrokenExport(CertificateError):
 def line(value: Mapping[str, Any]) -> bytes:
     """Return one line in canonical form: sorted, without blanks, non-ASCII characters escaped.
 
-    Raises
-    ------
-    ValueError
-        If it holds NaN or an infinity.
+    Raise `ValueError` if it holds NaN or an infinity.
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
 
@@ -115,10 +112,7 @@ class Export:
     def observations(self) -> Iterator[dict[str, Any]]:
         """Read the observations in the order of the evidence, to the end of the file.
 
-        Raises
-        ------
-        BrokenExport
-            Where the file is cut short, altered, or goes on after its end.
+        Raise `BrokenExport` if the file is cut short, altered, or goes on after its end.
         """
         for part in self._lines:
             if part.get("part") == "end":
@@ -130,13 +124,7 @@ class Export:
 
 
 def read_export(lines: Iterable[bytes]) -> Export:
-    """Open an export.
-
-    Raises
-    ------
-    BrokenExport
-        Naming the line, and what is wrong with it.
-    """
+    """Open an export, given the lines of a binary file; raise `BrokenExport` if a line is wrong."""
     parts = _parts(lines)
     head = _next(parts, "export")
     if head.get("format") != FORMAT:

@@ -112,13 +112,7 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
-    """Compute the inclusion proof of the leaf at `index`.
-
-    Raises
-    ------
-    IndexError
-        If there is no such leaf.
-    """
+    """Compute the inclusion proof of the leaf at `index`; raise `IndexError` if there is no such leaf."""
     node = nodes_from(leaves)
     return [span_head(span, node) for span in inclusion_spans(index, len(leaves))]
 
@@ -148,10 +142,7 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
 def consistency_spans(before: int, after: int) -> list[Span]:
     """List the spans whose hashes prove that a tree of `before` leaves grew to `after` (section 2.1.4.1).
 
-    Raises
-    ------
-    IndexError
-        If the tree did not grow from at least one leaf: nothing can be proved, and nothing need be.
+    Raise `IndexError` if `before` is 0 or more than `after`: nothing can be proved then.
     """
     if not 0 < before <= after:
         raise IndexError(f"a tree of {after} leaves did not grow from one of {before}")
@@ -173,10 +164,7 @@ def consistency_spans(before: int, after: int) -> list[Span]:
 def consistency_proof(leaves: Sequence[bytes], before: int) -> list[bytes]:
     """Compute the consistency proof from the first `before` leaves to all leaves.
 
-    Raises
-    ------
-    IndexError
-        If `before` is 0 or more than there are leaves.
+    Raise `IndexError` if `before` is 0 or more than there are leaves.
     """
     node = nodes_from(leaves)
     return [span_head(span, node) for span in consistency_spans(before, len(leaves))]

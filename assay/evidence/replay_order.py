@@ -37,13 +37,7 @@ class Unrolling:
         return batch
 
     def accept(self, some: Sequence[Probe], found: Mapping[str, Observation]) -> list[Observation]:
-        """Sort the records of the batch's next probes.
-
-        Raises
-        ------
-        RecordIncomplete
-            If a probe was not recorded, or another question under its name.
-        """
+        """Sort the records of the batch's next probes; raise `RecordIncomplete` if one is missing or another."""
         observations = [_of(probe, found) for probe in some]
         if self._left > 0:
             self._replies += [each.reply for each in observations]

@@ -73,13 +73,7 @@ def check_signature(name: str, envelope: Opened, is_signature: IsSignature) -> C
 
 
 def stated_in(envelope: Opened) -> dict[str, Any]:
-    """Read the statement in an envelope.
-
-    Raises
-    ------
-    CertificateError
-        If it holds no in-toto statement.
-    """
+    """Return the in-toto statement in an envelope; raise `CertificateError` if there is none."""
     try:
         stated = json.loads(envelope.payload)
     except (ValueError, RecursionError):

@@ -39,13 +39,7 @@ class EvidenceAltered(RecordError):
 
 
 def check_knows(methodology: Methodology, method: str) -> None:
-    """Raise if a version of the methodology does not know the method.
-
-    Raises
-    ------
-    MethodUnknownThen
-        Naming the methods it knows.
-    """
+    """Raise `MethodUnknownThen` if a version of the methodology does not know the method."""
     if method not in methodology.methods:
         raise MethodUnknownThen(method, methodology)
 

@@ -19,13 +19,7 @@ AUTHOR_ID = "tgt_author"
 
 
 def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: Settings) -> None:
-    """Refuse an experiment that lacks its author, and an author that could not be asked or would not be.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the field.
-    """
+    """Raise `SpecificationError` if the experiment lacks its author, or the author cannot be asked or is not needed."""
     if method.needs_author and author is None:
         raise SpecificationError("the experiment has its material made; describe the service in [author]", "author")
     if author is None:

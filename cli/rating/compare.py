@@ -38,13 +38,7 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
 
 
 def read_rating(file: Path) -> dict[str, Any]:
-    """Read a rating document.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the file and what it is instead.
-    """
+    """Read a rating document; raise `SpecificationError` if the file is none."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except OSError as wrong:

@@ -22,13 +22,7 @@ ROWS_A_READ = 500
 
 
 def check_export(file: Path) -> None:
-    """Find out before the rating, which may take hours, whether its export can be written.
-
-    Raises
-    ------
-    SpecificationError
-        If there is no such folder.
-    """
+    """Raise `SpecificationError` if the export's folder is missing, before a rating that may take hours."""
     if not file.parent.is_dir():
         raise SpecificationError(f"there is no folder {file.parent} for the export; make it first")
 

@@ -75,12 +75,8 @@ def rerate_database(
 def rerate_export(file: Path, version: str, methodologies: Methodologies | None = None) -> int:
     """Rate the evidence of an export by a version, with no database; returns as `rerate_database`.
 
-    Raises
-    ------
-    SpecificationError
-        If the file cannot be read, or the version does not exist or does not know the method.
-    CertificateError
-        If the file was altered or cut.
+    Raise `SpecificationError` if the file cannot be read or the version does not exist or know the method,
+    `CertificateError` if the file was altered or cut.
     """
     methodology = (methodologies or shipped()).named(version)
     try:

@@ -115,13 +115,7 @@ class Seen:
 
 
 def see(content: bytes) -> Seen:
-    """Read a picture by its pixels.
-
-    Raises
-    ------
-    NoPicture
-        If it is none.
-    """
+    """Read a picture by its pixels; raise `NoPicture` if it is none."""
     try:
         with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
             image = opened.convert("RGB")

@@ -100,12 +100,9 @@ HELPERS: Mapping[str, Predictor] = MappingProxyType(
 
 @lru_cache(1000)
 def predictor(name: str) -> Predictor:
-    """Look a service up; those of `FAMILIES` with any whole amount: ``"biased-wage-45"``.
+    """Return a service by its name; those of `FAMILIES` with any whole amount: ``"biased-wage-45"``.
 
-    Raises
-    ------
-    UnknownName
-        If there is none.
+    Raise `UnknownName` if there is none.
     """
     for listed in (PREDICTORS, VIEWERS, HELPERS):
         if name in listed:

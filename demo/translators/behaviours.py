@@ -226,12 +226,9 @@ FAMILIES: Mapping[str, Callable[[int], Behaviour]] = MappingProxyType(
 
 
 def behaviour(name: str) -> Behaviour:
-    """Look a behaviour up; those of `FAMILIES` with any whole percentage: ``"she-to-he-45"``.
+    """Return a behaviour by its name; those of `FAMILIES` with any whole percentage: ``"she-to-he-45"``.
 
-    Raises
-    ------
-    UnknownName
-        If there is none.
+    Raise `UnknownName` if there is none.
     """
     if name in BEHAVIOURS:
         return BEHAVIOURS[name]

@@ -199,13 +199,7 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
 
 
 def check_links(services: Sequence[TransitionEvidence]) -> None:
-    """Raise if a service cannot be called on the output of the one before it.
-
-    Raises
-    ------
-    SpecificationError
-        Saying which link breaks.
-    """
+    """Raise `SpecificationError` if a service cannot be called on the output of the one before it."""
     if len(services) < 2:
         raise SpecificationError(f"a composite needs two services or more, not {len(services)}", "chain")
     for place, (before, after) in enumerate(pairwise(services), start=1):

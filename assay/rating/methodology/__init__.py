@@ -79,13 +79,7 @@ class Methodology:
 
 @dataclass(frozen=True)
 class Methodologies:
-    """Every version, oldest first: one of them current, at most one of them next.
-
-    Raises
-    ------
-    ValueError
-        If the list is not so.
-    """
+    """Every version, oldest first: one of them current, at most one of them next (`ValueError` otherwise)."""
 
     versions: tuple[Methodology, ...]
 
@@ -108,13 +102,7 @@ class Methodologies:
         return next((one for one in self.versions if one.status == "next"), None)
 
     def named(self, version: str) -> Methodology:
-        """Find a version by its number, or as ``current``.
-
-        Raises
-        ------
-        UnknownName
-            With the field ``version``.
-        """
+        """Return a version by its number, or the ``current`` one; raise `UnknownName` if there is none."""
         if version == CURRENT:
             return self.current
         for one in self.versions:

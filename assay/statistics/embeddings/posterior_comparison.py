@@ -105,12 +105,14 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     return Comparison(
         mass=mass,
         connections=tuple(change(name, before.mean(name), after.mean(name)) for name in shared),
-        effect=change("effect", _effect(before), _effect(after)) if {"associated", "different"} <= {*shared} else None,
-        words=tuple(change(word, _effect(before, word), _effect(after, word)) for word in words),
+        effect=change("effect", effect_draws(before), effect_draws(after))
+        if {"associated", "different"} <= {*shared}
+        else None,
+        words=tuple(change(word, effect_draws(before, word), effect_draws(after, word)) for word in words),
     )
 
 
-def _effect(posterior: Posterior, word: str | None = None) -> Floats:
+def effect_draws(posterior: Posterior, word: str | None = None) -> Floats:
     """Draw ``different`` less ``associated``: of all words, or of one."""
     if word is None:
         return posterior.mean("different") - posterior.mean("associated")

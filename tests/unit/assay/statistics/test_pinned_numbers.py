@@ -57,7 +57,7 @@ from assay.rating.decision import weigh as weigh_effects
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
-from assay.statistics.bayes.importance import distances, posterior_mean, posterior_shares, share_draws, weigh
+from assay.statistics.bayes.importance import distances, posterior_shares, share_draws, weigh
 from assay.statistics.bayes.pareto_tail import pareto_shape, tail_shape
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.bayes.predictive_check import predictive_check
@@ -937,7 +937,6 @@ def test_numbers_of_importance(same):
     proposed = np.exp(wave(60, phase=1))
     cell = np.arange(60) % 3
     plain_weights, corrected = weigh(yes), weigh(yes, proposed)
-    estimate = posterior_mean(wave(60, phase=2), corrected)
     drawn = share_draws(cell, 3, corrected, rng(), 200)
     cases = {
         "weights": plain_weights,
@@ -948,10 +947,6 @@ def test_numbers_of_importance(same):
         "weights, heavy": weigh(np.minimum(1.0, np.arange(1, 401) ** -1.2)),
         "one input": weigh([0.3]),
         "weights as json": corrected.as_json(),
-        "mean": estimate,
-        "mean as json": estimate.as_json(),
-        "interval": estimate.interval(),
-        "interval, 80 %": estimate.interval(0.8),
         "shares": posterior_shares(cell, 3, corrected),
         "shares, an empty cell": posterior_shares(cell, 4, plain_weights),
         "drawn": drawn,
@@ -1360,8 +1355,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "weights: proposed": (OutOfBounds, "2 proposed", lambda: weigh([0.1, 0.2], [1.0])),
     "weights: proposed nought": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, 0.0])),
     "weights: proposed infinite": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, INF])),
-    "posterior: lengths": (OutOfBounds, "2 values", lambda: posterior_mean([1.0], weigh([0.1, 0.2]))),
-    "posterior: no number": (EvidenceError, "1 of 2", lambda: posterior_mean([1.0, INF], weigh([0.1, 0.2]))),
     "cells: lengths": (OutOfBounds, "2 cells", lambda: posterior_shares([1], 2, weigh([0.1, 0.2]))),
     "cells: beyond": (OutOfBounds, "0 to 1", lambda: posterior_shares([0, 2], 2, weigh([0.1, 0.2]))),
     "cells: before": (OutOfBounds, "0 to 1", lambda: posterior_shares([0, -1], 2, weigh([0.1, 0.2]))),
