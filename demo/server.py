@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -176,23 +176,20 @@ def _predicting(interface: Interface, shown: Mapping[str, Predictor]) -> Callabl
 
 def _list_services(request: Request, shown: Mapping[str, Predictor]) -> JSONResponse:
     base = str(request.base_url).rstrip("/")
-    behaviours = [
-        {"name": one.name, "url": f"{base}/{one.name}", "summary": one.summary, "letter": one.letter,
-         "reason": one.reason}
-        for one in BEHAVIOURS.values()
-    ]  # fmt: skip
-    ills = [
-        {"name": ill.name, "url": f"{base}/{ill.name}", "summary": ill.summary, "end": ill.end, "letter": ill.letter,
-         "problem": ill.problem}
-        for ill in ILLS.values()
-    ]  # fmt: skip
-    predictors = [
-        {"name": one.name, "url": f"{base}/{one.name}", "summary": one.summary, "protocols": one.protocols,
-         "kinds": one.kinds, "letter": one.letter, "reasons": one.reasons}
-        for one in shown.values()
-    ]  # fmt: skip
+
+    def listed(services: Mapping[str, Any], *facts: str) -> list[dict[str, Any]]:
+        return [
+            {"name": name, "url": f"{base}/{name}", **{fact: getattr(one, fact) for fact in ("summary", *facts)}}
+            for name, one in services.items()
+        ]
+
     return JSONResponse(
-        {"protocol": "libretranslate", "behaviours": behaviours, "ills": ills, "predictors": predictors}
+        {
+            "protocol": "libretranslate",
+            "behaviours": listed(BEHAVIOURS, "letter", "reason"),
+            "ills": listed(ILLS, "end", "letter", "problem"),
+            "predictors": listed(shown, "protocols", "kinds", "letter", "reasons"),
+        }
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
@@ -154,104 +154,64 @@ def flaky(_: Tuning) -> Treatment:
     return treat
 
 
-def garbage(_: Tuning) -> Treatment:
-    """Answer with a web page, as a captive portal does."""
+def changing(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Callable[[Tuning], Treatment]:
+    """Return the maker of a service that changes faithful translations before it answers."""
+
+    def make(tuning: Tuning) -> Treatment:
+        async def treat(_: Request, order: Order) -> Response:
+            return order.answered(change(translated(order), order, tuning))
+
+        return treat
+
+    return make
+
+
+def answering(response: Callable[[], Response]) -> Callable[[Tuning], Treatment]:
+    """Return the maker of a service that gives every request the same response."""
 
     async def treat(*_: object) -> Response:
-        return HTMLResponse("<!doctype html><title>Welcome</title><p>Please accept our terms of use.")
+        return response()
 
-    return treat
-
-
-def truncating(tuning: Tuning) -> Treatment:
-    """Keep the beginning of each text, without a word about the rest."""
-
-    async def treat(_: Request, order: Order) -> Response:
-        return order.answered([text[: tuning.kept_characters] for text in translated(order)])
-
-    return treat
+    return lambda _: treat
 
 
-def out_of_order(_: Tuning) -> Treatment:
-    """Give the answers of an array in another order."""
-
-    async def treat(_: Request, order: Order) -> Response:
-        texts = translated(order)
-        middle = math.ceil(len(texts) / 2)
-        return order.answered(texts[middle:] + texts[:middle])
-
-    return treat
+def halves_swapped(texts: list[str], *_: object) -> list[str]:
+    """Move the second half of an array before the first."""
+    middle = math.ceil(len(texts) / 2)
+    return texts[middle:] + texts[:middle]
 
 
-def wrong_count(_: Tuning) -> Treatment:
-    """Lose the last answer of an array."""
-
-    async def treat(_: Request, order: Order) -> Response:
-        texts = translated(order)
-        return order.answered(texts[:-1] if order.as_array else texts)
-
-    return treat
-
-
-def echo(_: Tuning) -> Treatment:
-    """Give the text back untranslated."""
-
-    async def treat(_: Request, order: Order) -> Response:
-        return order.answered(order.texts)
-
-    return treat
-
-
-def error_marks(_: Tuning) -> Treatment:
+def error_marks(texts: list[str], *_: object) -> list[str]:
     """Mark every word as one that could not be handled, as a broken rule-based pair does."""
-
-    def marked(text: str) -> str:
-        return " ".join("#@"[place % 2] + word for place, word in enumerate(text.split()))
-
-    async def treat(_: Request, order: Order) -> Response:
-        return order.answered([marked(text) for text in translated(order)])
-
-    return treat
+    return [" ".join("#@"[place % 2] + word for place, word in enumerate(text.split())) for text in texts]
 
 
-def unauthorised(_: Tuning) -> Treatment:
-    """Let nobody in."""
-
-    async def treat(*_: object) -> Response:
-        return refused("this key is not known here", 401)
-
-    return treat
-
-
-def down(_: Tuning) -> Treatment:
-    """Hang up in the middle of the answer."""
-
-    async def treat(*_: object) -> Response:
-        return HangUp()
-
-    return treat
+def web_page() -> Response:
+    """Return a web page, as a captive portal does."""
+    return HTMLResponse("<!doctype html><title>Welcome</title><p>Please accept our terms of use.")
 
 
 UNAVAILABLE, REFUSED = "target_unavailable", "target_refused"
 UNFIT, UNUSABLE = "target_unfit", "target-output-unusable"
+BUSY = "Says 429 and Retry-After to every fifth request."
+
+loses_last = changing(lambda texts, order, _: texts[:-1] if order.as_array else texts)
+echo = changing(lambda _, order, __: order.texts)
+truncating = changing(lambda texts, _, tuning: [text[: tuning.kept_characters] for text in texts])
+unauthorised = answering(lambda: refused("this key is not known here", 401))
+garbage, down = answering(web_page), answering(HangUp)
 
 ILLS: Mapping[str, Ill] = MappingProxyType(
     {
         ill.name: ill
         for ill in (
             Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
-            Ill(
-                "too-many-requests",
-                "Says 429 and Retry-After to every fifth request.",
-                "rated",
-                too_many_requests,
-                Letter.DSBS,
-            ),
+            Ill("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
             Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
-            Ill("out-of-order", "Mixes up the answers of an array.", "failed", out_of_order, problem=UNFIT),
-            Ill("wrong-count", "Loses the last answer of an array.", "failed", wrong_count, problem=UNFIT),
+            Ill("out-of-order", "Mixes up the answers of an array.", "failed", changing(halves_swapped), problem=UNFIT),
+            Ill("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
             Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
-            Ill("error-marks", "Marks every word as unknown.", "inconclusive", error_marks, problem=UNUSABLE),
+            Ill("error-marks", "Marks every word as unknown.", "inconclusive", changing(error_marks), problem=UNUSABLE),
             Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
             Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
             Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
