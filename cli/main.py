@@ -1,4 +1,4 @@
-"""`assay`: run the agency, rate a service from the shell, see what can be asked.
+"""`assay`: run the agency, rate a service from the shell, list what a request can name.
 
 Every command imports what it needs when it is called, so that ``assay --help`` stays quick.
 """

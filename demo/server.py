@@ -129,30 +129,30 @@ class DemoServer:
         return f"http://{HOST}:{self._socket.getsockname()[1]}"
 
     def url(self, name: str) -> str:
-        """Address of one service: the base URL of whatever it speaks."""
+        """Address of one service: the base URL of its protocol."""
         return f"{self.base}/{name}"
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is up."""
+    """Server with an event for the end of its start."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.up = threading.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start, then set the event."""
         await super().startup(sockets)
         self.up.set()
 
 
 def _from_elsewhere(record: logging.LogRecord) -> bool:
-    """Keep the services' own errors, which are on purpose, out of the logs of whoever runs them."""
+    """Return whether a log record is not of the demo's thread, whose errors are deliberate."""
     return record.threadName != THREAD
 
 
 def _treatment(name: str, ills: Mapping[str, Treatment]) -> Treatment:
-    """Find what a service makes of an order."""
+    """Return the treatment of a service by its name."""
     return ills[name] if name in ills else _behaving(behaviour(name))
 
 
@@ -164,7 +164,7 @@ def _behaving(one: Behaviour) -> Treatment:
 
 
 def _predicting(interface: Interface, shown: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
-    """Put an interface before the services that predict."""
+    """Make the endpoint of an interface for the services that predict."""
 
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]

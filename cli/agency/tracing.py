@@ -1,4 +1,4 @@
-"""Traces for operators: what a request or a job spent its time on, sent to an OpenTelemetry collector."""
+"""Traces of requests and jobs for operators, sent to an OpenTelemetry collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay compare`: what changed between two ratings of the same words."""
+"""`assay compare`: changes between two ratings of the same words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay rate --export`: the evidence of a rating that was made here, as a file for `assay verify`.
+"""`assay rate --export`: a rating with its evidence, as a file for `assay verify`.
 
 It is not signed: the agency that made it existed for this one rating, and a key of its own would
 prove nothing. The file shows that it is whole; whoever wrote it could have written another.
@@ -28,7 +28,7 @@ def check_export(file: Path) -> None:
 
 
 def write_export(database: Database, rating: StoredRating, file: Path) -> None:
-    """Write a rating and its evidence into one file, sealed by nobody."""
+    """Write a rating and its evidence into one unsigned file."""
     writer = ExportWriter()
     with file.open("wb") as written:
         written.write(writer.opening(rating.shown))

@@ -1,4 +1,4 @@
-"""`assay rerate`: recorded evidence under another version of the methodology, without a call."""
+"""`assay rerate`: rate recorded evidence by another version of the methodology."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ console = Console(highlight=False)
 PAGE = 100
 
 NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_digest", "target", "visibility", "letter"})
-"""Parts of a rating without which its evidence says nothing."""
+"""Required parts of an exported rating."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """One rating's letters before and after, or why there is none after."""
+    """One rating before and after, or the reason why there is no new letter."""
 
     name: str
     before: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Done:
 def rerate_database(
     settings: Settings, version: str, named: Sequence[str], methodologies: Methodologies | None = None
 ) -> int:
-    """Rate kept evidence by a version and keep what it says beside each rating.
+    """Rate stored evidence by a version of the methodology and store the result with each rating.
 
     Parameters
     ----------

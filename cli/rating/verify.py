@@ -45,7 +45,7 @@ MOST_BYTES = 16 * 2**20
 
 
 class NotVerified(CertificateError):
-    """A file is not what was sealed."""
+    """A file differs from what was sealed."""
 
     code = "not-verified"
 
@@ -56,7 +56,7 @@ class NotVerified(CertificateError):
 
 @dataclass(frozen=True)
 class Keys:
-    """Public keys by their thumbprints, and whether they came from somewhere else than the file."""
+    """Public keys by thumbprint; `trusted` if they did not come with the file."""
 
     keys: Mapping[str, bytes]
     trusted: bool

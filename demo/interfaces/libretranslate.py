@@ -32,7 +32,7 @@ class BadOrder(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be translated.
+    """A translation order: texts and languages.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def refused(message: str, status: int) -> JSONResponse:
 
 
 def spoken() -> list[dict[str, Any]]:
-    """List the languages: English, and a made-up one for every other code, each with its targets."""
+    """List the languages: English and a made-up one for every other code, each with its targets."""
     others = [code for code in languages() if code != "en"]
     english = {"code": "en", "name": "English", "targets": others}
     made_up = [{"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in others]

@@ -19,7 +19,7 @@ _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2
 
 @dataclass(frozen=True)
 class Family:
-    """Services that differ in how much of their bias there is.
+    """Family of services that differ in the size of their bias.
 
     Attributes
     ----------
@@ -76,12 +76,12 @@ PREDICTORS: Mapping[str, Predictor] = MappingProxyType(
         )
     }
 )
-"""The services that are rated by what they are sent alone, by name."""
+"""Services that need no author, by name."""
 
 VIEWERS: Mapping[str, Predictor] = MappingProxyType(
     {one.name: one for one in (viewers.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))}
 )
-"""The services that look at pictures, which an author has to draw first, by name."""
+"""Image classifiers by name; an author has to draw their pictures first."""
 
 HELPERS: Mapping[str, Predictor] = MappingProxyType(
     {
@@ -95,7 +95,7 @@ HELPERS: Mapping[str, Predictor] = MappingProxyType(
         )
     }
 )
-"""Services that get no letter: language models that are no good, and authors."""
+"""Services without a letter: faulty language models and authors."""
 
 
 @lru_cache(1000)

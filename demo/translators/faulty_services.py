@@ -1,4 +1,4 @@
-"""Services that do not work as they should, and how a rating of them must end.
+"""Faulty translators, each with the way in which a rating of it must end.
 
 Where they answer at all they translate faithfully, so the letter in spite of an ill is DSBS. That
 an array cannot be trusted is found out before the rating, which does not take place.
@@ -25,12 +25,12 @@ from demo.interfaces.libretranslate import Order, refused
 from demo.translators.behaviours import BEHAVIOURS
 
 Treatment = Callable[[Request, Order], Awaitable[Response]]
-"""What a service makes of an order."""
+"""Function that answers an order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How bad the ills are.
+    """Strength of the faults.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Tuning:
     never_s : float
         How long the service that never answers holds a connection at most (seconds).
     refuse_every : int
-        Each how-manieth request is one too many.
+        Every n-th request is refused.
     retry_after_s : int
-        What is then said in ``Retry-After`` (seconds).
+        Value of ``Retry-After`` (seconds).
     kept_characters : int
         Where the truncating service stops.
     """
@@ -55,7 +55,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Ill:
-    """A service with something wrong, and how a rating job for it must end.
+    """A faulty service, with the way in which its rating job must end.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def very_slow(tuning: Tuning) -> Treatment:
 
 
 def too_many_requests(tuning: Tuning) -> Treatment:
-    """Refuse every so-manieth request for a moment."""
+    """Refuse every n-th request with 429 and ``Retry-After``."""
     requests = count(1)
 
     async def treat(_: Request, order: Order) -> Response:
@@ -222,4 +222,4 @@ ILLS: Mapping[str, Ill] = MappingProxyType(
         )
     }
 )
-"""The services that are ill, by name."""
+"""Faulty services by name."""
