@@ -1,9 +1,9 @@
-"""An experiment asks; it never calls. Read this second, after `workers/run_job.py`.
+"""Experiments as generators: they yield probes and never call a service. Read after `workers/run_job.py`.
 
 A method's `design` is a generator: it yields a batch of probes, is sent the replies in the same
-order, and returns a finding. Whoever drives it decides how the probes are answered: the worker
-calls a target, a test calls a function, a replay reads the record. So a crash is a replay: the
-recorded replies are fed back first, and only what is missing is asked.
+order, and returns a finding. The driver decides how the probes are answered: the worker calls a
+target, a test calls a function, a replay reads the record. A crashed job is resumed by a replay: the
+recorded replies are sent first, and only the missing questions are asked.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Method(ABC):
         """Return the plural of what a component counts as usable, unusable or failed."""
         return "Answers"
 
-    # ------------------------------------------------------------------------ what it names
+    # ------------------------------------------------------------------------ its references
     def references(self) -> References:
         """List what the experiment names instead of holding it."""
         return NOTHING
@@ -121,7 +121,7 @@ class Method(ABC):
         return False
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
-        """Read from what an author was asked the items that are of use, for each entry of `References.authored`."""
+        """Return the usable items of an author's recorded replies, for each entry of `References.authored`."""
         return ()
 
 
@@ -179,7 +179,7 @@ class Session:
         return [probes[0] for probes in self._waiting.values()]
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
-        """Take one reply; return the observations it makes (the probe's and its copies')."""
+        """Accept one reply; return its observations (the probe's and its copies')."""
         probes = self._waiting.pop(probe.ask)
         made = [Observation(each, reply, copied=place > 0) for place, each in enumerate(probes)]
         for observation in made:
@@ -198,7 +198,7 @@ class Session:
         self._load(lambda: self._experiment.send(replies))
 
     def _load(self, step: Callable[[], Sequence[Probe]]) -> None:
-        """Take the next batch and answer what is recorded or was asked before."""
+        """Load the next batch and answer the probes that are recorded or were asked before."""
         self._answers, self.unrecorded = {}, []
         try:
             self._batch = step()

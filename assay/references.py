@@ -45,7 +45,7 @@ class CorpusItem:
     prompt: str | None = None
 
 
-# ---------------------------------------------------------------------------- what is named
+# ---------------------------------------------------------------------------- references
 @dataclass(frozen=True)
 class NamedWords:
     """Specifications that are not shipped, or in a version.
@@ -176,7 +176,7 @@ NOTHING = References()
 """References of an experiment that holds everything it needs."""
 
 
-# ---------------------------------------------------------------------------- what was found
+# ---------------------------------------------------------------------------- found material
 @dataclass(frozen=True)
 class FoundWords:
     """A specification. `reference` is its name with its version."""

@@ -140,7 +140,7 @@ _WORD = re.compile(r"\w")
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
-    """Cut a text after each run of sentence marks (``. ! ? …`` and those of other scripts).
+    """Split a text after each run of sentence marks (``. ! ? …`` and those of other scripts).
 
     A blank before the mark, which some engines write, stays with its sentence, and no blank after
     the mark is needed. A full stop inside a number (2.5) or between single letters (U.S.) ends

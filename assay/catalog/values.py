@@ -40,7 +40,7 @@ class Lexicon:
             raise ValueError(f"a word stands twice in the lexicon of {', '.join(words)}")
 
     def mentions(self, text: str) -> Iterator[str]:
-        """Give the name of every mention in `text`, in order."""
+        """Return the name of every mention in `text`, in order."""
         for match in self._pattern.finditer(plain(text)):
             yield self._name_of[_key(match.group())]
 
@@ -56,7 +56,7 @@ def _key(word: str) -> str:
 
 
 def _ended(word: str) -> str:
-    """Match a phrase where it does not go on as a longer word."""
+    """Return a pattern of a phrase that does not match inside a longer word."""
     inner = _GAP.join(map(re.escape, word.split(" ")))
     return inner + r"(?!\w)" if word[-1].isalnum() else inner
 

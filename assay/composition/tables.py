@@ -1,4 +1,4 @@
-"""What a table says of two services called one after the other (P5, section 5)."""
+"""Composition tables: the letter of two services called one after the other (P5, section 5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Letters = frozenset[Letter]
 TableName = Literal["published", "revised"]
 
 INFERRED: Literal["inferred"] = "inferred"
-"""Provenance of all that is said of a composite that nobody called."""
+"""Provenance of every statement about a composite that was not called."""
 
 # Srivastava & Rossi (2018), Table 2.  Row: first service.  Column: second service.
 TABLE_2: Mapping[tuple[Letter, Letter], Letters] = {

@@ -82,7 +82,7 @@ def head(leaves: Sequence[bytes]) -> bytes:
     return span_head((0, len(leaves)), nodes_from(leaves))
 
 
-# ---------------------------------------------------------------------------- a leaf is in the tree
+# ---------------------------------------------------------------------------- inclusion proofs
 def inclusion_spans(index: int, size: int) -> list[Span]:
     """List the spans whose hashes prove that leaf `index` is in a tree of `size` (section 2.1.3.1).
 
@@ -138,7 +138,7 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     return last == 0 and found == tree_head
 
 
-# ---------------------------------------------------------------------------- the tree only grew
+# ---------------------------------------------------------------------------- consistency proofs
 def consistency_spans(before: int, after: int) -> list[Span]:
     """List the spans whose hashes prove that a tree of `before` leaves grew to `after` (section 2.1.4.1).
 

@@ -86,7 +86,7 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     }
 
 
-# ---------------------------------------------------------------------------- what a rating holds
+# ---------------------------------------------------------------------------- contents of a rating
 @dataclass(frozen=True)
 class _Measured:
     """Measurements of one rating: `rows` has the connection and the distance of each pair of words."""
@@ -186,7 +186,7 @@ def _name(document: Mapping[str, Any]) -> str:
     return f"the rating {document.get('id', 'without an id')}"
 
 
-# ---------------------------------------------------------------------------- what can be compared
+# ---------------------------------------------------------------------------- checks
 def _check_methods(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     methods = [str(one.get("method")) for one in (before, after)]
     if methods == [METHOD, METHOD]:
@@ -223,6 +223,6 @@ def _only_in(first: frozenset[str] | None, second: frozenset[str] | None) -> lis
     return told
 
 
-# ---------------------------------------------------------------------------- what is told
+# ---------------------------------------------------------------------------- result
 def _told(one: Difference, before: Floats, after: Floats) -> dict[str, Any]:
     return {"name": one.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(one)}

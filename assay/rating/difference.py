@@ -202,7 +202,7 @@ def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, 
     return min(1.0, max(0.0, 1.0 - sum(before.get(letter, 0.0) * after.get(letter, 0.0) for letter in Letter)))
 
 
-# ---------------------------------------------------------------------------- what is compared
+# ---------------------------------------------------------------------------- comparison
 def _check_same_question(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     for name in ("method", "attribute"):
         if before.get(name) != after.get(name):
@@ -277,7 +277,7 @@ def _confidence(document: Mapping[str, Any]) -> float:
     return float(document.get("confidence") or CONFIDENCE)
 
 
-# ---------------------------------------------------------------------------- what is told
+# ---------------------------------------------------------------------------- sentences
 WHAT = {
     "target": "the target",
     "experiment": "what was asked for",

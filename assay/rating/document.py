@@ -1,4 +1,4 @@
-"""The rating as one JSON document: what is stored, and what every report is rendered from."""
+"""The rating as one JSON document, which the store keeps and every report is rendered from."""
 
 from __future__ import annotations
 

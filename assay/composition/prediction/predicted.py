@@ -212,7 +212,7 @@ def check_links(services: Sequence[TransitionEvidence]) -> None:
 
 
 def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: TransitionEvidence) -> float:
-    """Probability of a letter, at the worst place the outputs can have.
+    """Return the probability of a letter for the worst case of the unmeasured outputs.
 
     Other answers to a share of the text move a total variation by that share at most, and by twice
     that the chance that two sentences end alike.

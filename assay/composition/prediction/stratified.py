@@ -1,4 +1,4 @@
-"""A chain followed content by content, if its services were asked the same sentences.
+"""Prediction of a chain content by content, for services that were asked the same sentences.
 
 Of each sentence the first service's recorded answer is looked up among the second's questions, and so on:
 that is what measuring the composite would have seen. Where a question was never asked, the
@@ -25,7 +25,7 @@ Answers = tuple[tuple[float, ...] | None, ...]
 
 @dataclass(frozen=True)
 class Way:
-    """The recorded way of a sentence through a chain.
+    """Recorded path of a sentence through a chain.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ def share_matched(services: Sequence[TransitionEvidence]) -> float:
 
 
 def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
-    """Chain the answers to each content, and resample contents.
+    """Draw the transition matrix of a chain from the answers to each content, with resampled contents.
 
     ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
     of a measured matrix (1 / outputs for each output) as one content more. If every sentence's way was
@@ -94,7 +94,7 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
 
 
 def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
-    """Follow every sentence of a content."""
+    """Return the path of every sentence of a content."""
     first, *others = stages
     for row, shares in enumerate(first):
         if shares is None:

@@ -1,8 +1,8 @@
 """Measures of bias in embeddings by distances of words to groups: MAC, RND and ECT.
 
-Each is one number without an interval, and stands beside the posterior, never in its place. Vectors are
-taken as they are: their lengths count in RND's norm, and in the mean vectors that RND and ECT compare.
-`assay.statistics.embeddings.vector_sets.unit_vectors` gives the normalised variants.
+Each is one number without an interval, reported in addition to the posterior. Vectors are not normalised: their
+lengths count in RND's norm, and in the mean vectors that RND and ECT compare.
+`assay.statistics.embeddings.vector_sets.unit_vectors` normalises them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Two rules hold in all of them. A cell that is empty on both sides says nothing a
 cell that the specification rules out, and that was seen, refutes it: ``p = 0``, and the statistic,
 which would be infinite, does not exist.
 
-The ready-made functions are not used, for what they do silently: `scipy.stats.chi2_contingency`
+The functions of scipy are not used, because of their silent defaults: `scipy.stats.chi2_contingency`
 applies Yates' correction to 2 x 2 tables (.124 instead of .0402 for (40, 0) against (36, 4)) and
 raises on a cell that is empty in both; `scipy.stats.chisquare` answers nan there. The exact test sums over all
 outcomes of the multinomial (`every_outcome`).
@@ -236,7 +236,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     return FitTest("monte-carlo-multinomial", statistic, k - 1, p)
 
 
-# ---------------------------------------------------------------------------- what the tests share
+# ---------------------------------------------------------------------------- shared helpers
 def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64], str | None]:
     """Return the counts of the cells that are not empty in both, or the reason why no statistic exists."""
     observed = as_counts(counts)

@@ -1,7 +1,7 @@
 """Distances between two samples of numbers: Wasserstein, energy, and nearest-neighbour divergence.
 
-They stand beside the Gaussian divergence, which knows a mean and a spread only and so misses an output
-that has split in two.
+They complement the Gaussian divergence, which compares means and spreads only and so misses an output
+with two modes.
 """
 
 from __future__ import annotations

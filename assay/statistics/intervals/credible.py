@@ -14,7 +14,7 @@ from assay.model import Interval
 
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Give the share of successes with Wilson's score interval.
+    """Return the share of successes with Wilson's score interval.
 
     Parameters
     ----------
