@@ -147,12 +147,8 @@ class Session:
 
     Attributes
     ----------
-    finding : Finding or None
-        The result, once there is one.
     asked, failed : int
         Distinct questions answered so far, and how many of those answers were failures.
-    authored : int
-        How many questions were sent to an author.
     evidence : EvidenceTree
         Seal over every observation the experiment was sent, in its order.
     """

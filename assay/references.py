@@ -52,8 +52,6 @@ class NamedWords:
 
     Attributes
     ----------
-    names : tuple of str
-        As the request has them.
     kind : str
         Kind of words that the method takes (`assay.catalog.specification.WORDS`).
     """
@@ -74,8 +72,6 @@ class NamedCorpus:
         What it must hold: ``sentences`` or ``images``.
     field : str
         The method's field for items of this kind.
-    given : int
-        Items that the request itself holds.
     most : int
         Items that a rating asks about at most.
     may_be_empty : bool
@@ -96,8 +92,6 @@ class NamedRows:
 
     Attributes
     ----------
-    upload : str
-        Id or digest of the upload.
     column : str
         Column that decides which rows are wanted.
     values : tuple
@@ -187,19 +181,7 @@ class FoundWords:
 
 @dataclass(frozen=True)
 class FoundCorpus:
-    """A corpus.
-
-    Attributes
-    ----------
-    reference : str
-        Its id with its version.
-    items : tuple of CorpusItem
-        Everything in it.
-    words : StereotypeWords or None
-        The rules that its sentences keep to.
-    specification : str or None
-        What these rules are called.
-    """
+    """A corpus that was found, with the words and the name of the specification that its sentences follow."""
 
     reference: str
     items: tuple[CorpusItem, ...]

@@ -18,15 +18,7 @@ _NAME_SLOT = "name"
 
 @dataclass(frozen=True)
 class Frame:
-    """One sentence with slots.
-
-    Attributes
-    ----------
-    name : str
-        Its construction and its place there: ``"base/3"``.
-    pattern : str
-        The sentence without its full stop; slots in braces.
-    """
+    """One sentence with slots in braces, without its full stop; named by its construction: ``"base/3"``."""
 
     name: str
     pattern: str

@@ -50,8 +50,6 @@ class ChainProbabilities:
 
     Attributes
     ----------
-    table : str
-        ``published`` or ``revised``.
     BS, DSBS, UCS : float
         Mass of the combinations of letters for which the table gives that letter alone.
     must_be_measured : float

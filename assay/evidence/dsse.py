@@ -28,15 +28,7 @@ IsSignature = Callable[[str, bytes, bytes], bool]
 
 @dataclass(frozen=True)
 class Opened:
-    """Content of an envelope.
-
-    Attributes
-    ----------
-    payload_type, payload : str, bytes
-        What was signed, and what it is.
-    signatures : tuple of (str, bytes)
-        Each signature with the id of the key that is said to have made it.
-    """
+    """Content of an envelope; each signature comes with the id of the key that claims to have made it."""
 
     payload_type: str
     payload: bytes

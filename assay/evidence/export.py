@@ -86,21 +86,7 @@ class ExportWriter:
 
 @dataclass
 class Export:
-    """An export that is read in parts: its head, then the observations one by one.
-
-    Attributes
-    ----------
-    rating : dict
-        The rating's document.
-    envelopes : list of Opened
-        The statements with their signatures, not checked yet.
-    keys : dict
-        The key set that the file brings along.
-    evidence : EvidenceTree
-        Tree over the observations that were read so far.
-    seal : Opened or None
-        The last line's envelope, once it was read; its payload was held against the file.
-    """
+    """An export that is read in parts: its head, then the observations. Its `envelopes` are not verified yet."""
 
     rating: dict[str, Any]
     envelopes: list[Opened]

@@ -31,12 +31,8 @@ class Check:
 
     Attributes
     ----------
-    name : str
-        What was checked: ``signature``, ``target``, ``rating``, ``evidence`` …
     wrong : str or None
         What differs, in a sentence; ``None`` where all is well.
-    found : str
-        What is true: a digest, a key, a number of observations.
     """
 
     name: str

@@ -109,12 +109,6 @@ class Measurement:
 
     Attributes
     ----------
-    name : str
-        The component's name.
-    counts : Counts
-        What became of its questions.
-    tolerance : Tolerance
-        Limits for the effects.
     detail : dict
         The method's tables and the numbers behind its figures.
     published : dict

@@ -102,29 +102,7 @@ class InputDifference:
 
 @dataclass(frozen=True)
 class Difference:
-    """Differences between two ratings.
-
-    Attributes
-    ----------
-    before, after : dict
-        Faces of the two ratings: id, letter, declared, rated_at, target.
-    confidence : float
-        What a change of letters needed.
-    letter : LetterDifference
-        The ratings as wholes.
-    components : tuple of LetterDifference
-        Components that both have, in the order of the first.
-    only_before, only_after : tuple of str
-        Components that only one has.
-    effects : tuple of EffectDifference
-        Effects that both measured.
-    inputs : tuple of InputDifference
-        What was not the same.
-    same_evidence : bool
-        Whether both were read off the very same replies.
-    sentences : tuple of str
-        The same for people, the letter first.
-    """
+    """Differences between two ratings."""
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]

@@ -68,26 +68,12 @@ class Case:
 
     Attributes
     ----------
-    name : str
-        The service's, with `again` after it.
-    sentence : str
-        What the service does.
-    kind, protocol : str
-        What it is registered as.
-    url : str
-        Its address.
     expected : str
         A letter, ``"failed"``, ``"inconclusive"`` or ``"any"``.
     reason : str or None
         Code that the rating's reasons or the job's problem must hold.
-    experiment : mapping
-        What is asked of the agency.
-    section : str
-        Cases of one section stand together in the table.
     again : str
         How the service is rated, where that is not the first time: ``"as regressor"``.
-    author : mapping, optional
-        The service that writes what this one is asked about.
     """
 
     name: str

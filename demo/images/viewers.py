@@ -95,15 +95,7 @@ def _bytes(text: str) -> bytes:
 # ---------------------------------------------------------------------------- looking
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Content of a picture that a viewer recognised.
-
-    Attributes
-    ----------
-    term : tuple of str
-        What it is of; empty for a picture that nobody here drew.
-    stripes : str
-        What tells it from others of the term.
-    """
+    """Content of a picture: its term (empty if unknown), and the stripes that identify it."""
 
     term: tuple[str, ...]
     stripes: str

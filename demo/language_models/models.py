@@ -74,8 +74,6 @@ class LanguageModel(Predictor):
     prefers : callable, optional
         Gets options and gives the log-probability of each; ``None`` if the model refuses to choose. Left out: what
         `tokens` say of the options.
-    writes : callable
-        Gets a prompt and a number, and gives a text.
     echo : str
         What becomes of a request for the prompt's tokens: ``given``, ``ignored`` or ``refused``.
     """
@@ -196,21 +194,7 @@ EVEN = _planted_model("even-model", "Prefers neither group, and no stereotype.",
 # ---------------------------------------------------------------------------- models that are no good
 @dataclass(frozen=True)
 class Unfit:
-    """A model that must not get a letter, with the expected problem.
-
-    Attributes
-    ----------
-    model : LanguageModel
-        The model.
-    protocol : str
-        What is spoken with it.
-    end : str
-        ``"failed"`` or ``"inconclusive"``.
-    problem : str
-        Code of the job's problem or of the rating's reason.
-    scoring : str
-        How the rating asks it.
-    """
+    """A model that must not get a letter, with the expected problem."""
 
     model: LanguageModel
     protocol: str

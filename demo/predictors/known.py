@@ -19,17 +19,7 @@ _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2
 
 @dataclass(frozen=True)
 class Family:
-    """Family of services that differ in the size of their bias.
-
-    Attributes
-    ----------
-    make : callable
-        Makes one of an amount: percent, points, cents or hundredths of a nat.
-    most : int
-        Largest amount.
-    shown : int
-        Amount of the one that is called by the family's name alone.
-    """
+    """Family of services that differ in the size of their bias."""
 
     make: Callable[[int], Predictor]
     most: int

@@ -41,10 +41,6 @@ class Predictor:
 
     Attributes
     ----------
-    name : str
-        Its path.
-    summary : str
-        What it does, in one sentence.
     letter : Letter or None
         The letter it deserves from each of `methods` as they are by default; ``None`` exactly on a
         boundary, and for real systems, of which nobody knows.
@@ -115,15 +111,7 @@ class TextScorer(Predictor):
 
 @dataclass(frozen=True, kw_only=True)
 class RowRegressor(Predictor):
-    """Service that returns a number for each record.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Columns it needs; others are not looked at.
-    numbers : callable
-        Gives one number for each of some records.
-    """
+    """Service that returns a number for each record; it ignores columns not in `columns`."""
 
     columns: tuple[str, ...]
     numbers: Callable[[Sequence[Row]], Sequence[float]] = field(repr=False)
@@ -135,15 +123,7 @@ class RowRegressor(Predictor):
 
 @dataclass(frozen=True, kw_only=True)
 class RowClassifier(Predictor):
-    """Service that returns the probability of each label for each record.
-
-    Attributes
-    ----------
-    columns, labels : tuple of str
-        Columns it needs, and its labels in the order of the probabilities.
-    probabilities : callable
-        Gives for some records an array of shape (records, labels).
-    """
+    """Service that returns the probability of each label, in their order, for each record."""
 
     columns: tuple[str, ...]
     labels: tuple[str, ...]

@@ -51,12 +51,6 @@ class Behaviour:
         The letter it deserves; ``None`` exactly on a boundary, where no letter is right.
     reason : str or None
         Code of the main reason the rating must give.
-    summary : str
-        What it does, in one sentence.
-    answer : callable
-        What it makes of one English sentence.
-    share : float
-        How much of it there is, in [0, 1].
     """
 
     name: str

@@ -59,15 +59,9 @@ class Ill:
 
     Attributes
     ----------
-    name, summary : str
-        Its path, and what happens, in one sentence.
     end : str
         ``"rated"``: in spite of it, `letter`; ``"failed"``: the job fails with `problem`;
         ``"inconclusive"``: a rating without a letter, for the reason `problem`.
-    letter : Letter or None
-        The letter of a rated one.
-    problem : str or None
-        Code of the job's problem or of the rating's reason.
     make : callable
         Makes the treatment, with a memory of its own.
     everywhere : bool

@@ -48,18 +48,12 @@ class Prediction:
 
     Attributes
     ----------
-    names : tuple of str
-        The component of each service.
     transitions : mapping
         Expected share of each output for each value that goes in.
     outputs : mapping
         Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …
     effects : mapping
         Intervals (95 %) of ``step_1``, ``step_2`` and, where it counts, ``content``.
-    probabilities : Probabilities
-        Of the composite's letter.
-    letter : Letter
-        The likeliest.
     assured : float
         Probability that the letter is right whatever later services make of text without a value, which
         nobody measured; at most its probability.

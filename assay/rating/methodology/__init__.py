@@ -51,10 +51,6 @@ class Methodology:
         The day it was frozen, as ``2026-01-31``.
     status : str
         ``current``: ratings are made under it; ``old``: they were; ``next``: they will be.
-    summary : str
-        What it is, in a sentence.
-    changes : tuple of str
-        What is different from the version before.
     methods : tuple of str
         Names of the methods it knows; it has no letter for others.
     text : str

@@ -41,8 +41,6 @@ class ConnectionDraws:
 
     Attributes
     ----------
-    name : str
-        ``"associated"``, ``"different"`` ...
     words : tuple of str
         Its protected words, in alphabetical order.
     rows : ndarray of int, shape (words,)

@@ -37,15 +37,7 @@ POINTS_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Margin:
-    """The posterior of one point under a flat prior, as mass in cells.
-
-    Attributes
-    ----------
-    edges : ndarray, shape (cells + 1,)
-        Edges of cells of one width, ascending.
-    mass : ndarray, shape (cells,)
-        Mass of each cell; sums to one and is spread evenly within a cell.
-    """
+    """The posterior of one point under a flat prior: mass in cells of one width, which sums to one."""
 
     edges: FloatArray
     mass: FloatArray
@@ -64,13 +56,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Population:
-    """Posterior draws of a normal population, in units of the points.
-
-    Attributes
-    ----------
-    mean, sd : ndarray, shape (draws,)
-        Drawn together.
-    """
+    """Joint posterior draws of a normal population's mean and sd, in units of the points; each of shape (draws,)."""
 
     mean: FloatArray
     sd: FloatArray

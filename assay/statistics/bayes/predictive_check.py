@@ -38,10 +38,6 @@ class ConnectionCheck:
 
     Attributes
     ----------
-    connection : str
-        Which.
-    rows : int
-        Distances that were checked.
     share_50, share_89 : float
         Shares of them in the 50 % and the 89 % highest-density interval of their own word's prediction.
     observed, predicted : ndarray, shape (points,)
@@ -66,8 +62,6 @@ class PredictiveCheck:
         Over all rows. Far below .5 and .89 the model is too sure of itself; far above, not sure enough.
     grid : ndarray, shape (points,)
         Distances at which densities are given.
-    connections : tuple of ConnectionCheck
-        In the order of the posterior's.
     """
 
     share_50: float

@@ -41,8 +41,6 @@ class LogAxis:
     ----------
     low, high : float
         Ends, as logarithms.
-    points : int
-        How many cells.
     """
 
     low: float
@@ -76,8 +74,6 @@ class SpreadGrid:
 
     Attributes
     ----------
-    sigma : LogAxis
-        Points of sigma.
     taus : tuple of LogAxis
         Points of each connection's tau.
     log_sigma : ndarray, shape (sigma points,)

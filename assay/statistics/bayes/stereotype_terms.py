@@ -29,15 +29,7 @@ TIED_WITHIN = 1e-9
 
 @dataclass(frozen=True)
 class TermScore:
-    """Pairs of one attribute term.
-
-    Attributes
-    ----------
-    bias, term : str
-        Name of the specification; the attribute term, or what images were made of.
-    stereotyped, anti_stereotyped, ties : int
-        Pairs that were decided either way, and neither way.
-    """
+    """Counts of the pairs of one attribute term by their decision."""
 
     bias: str
     term: str

@@ -47,8 +47,6 @@ class Surrogate:
     ----------
     weights : ndarray, shape (dims,)
         Log odds for each unit of the input's vector.
-    constant : float
-        Log odds at the origin.
     """
 
     weights: Floats
@@ -73,8 +71,6 @@ class NormalPrior:
 
     Attributes
     ----------
-    mean : ndarray, shape (dims,)
-        Their mean.
     factor : ndarray, shape (dims, rank)
         A vector is ``mean + factor @ z`` with z standard normal. Directions without spread have no column.
     """

@@ -76,8 +76,6 @@ class Coherence:
     ----------
     value : float
         Spearman's rank correlation, in [-1, 1]; 1 is no bias.
-    words : int
-        Attribute words.
     """
 
     value: float

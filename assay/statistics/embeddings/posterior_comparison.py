@@ -17,19 +17,7 @@ MASS = 0.89
 
 @dataclass(frozen=True)
 class Difference:
-    """Change of one number: after less before.
-
-    Attributes
-    ----------
-    name : str
-        What it is the mean distance of.
-    mean : float
-        Mean of the differences, in cosine distance.
-    hpdi : IntervalEnds
-        Highest-density interval of them.
-    p_after_greater : float
-        Probability that the number grew.
-    """
+    """Change of one number: after less before."""
 
     name: str
     mean: float
@@ -49,8 +37,6 @@ class Comparison:
 
     Attributes
     ----------
-    mass : float
-        Of the intervals.
     connections : tuple of Difference
         Mean distance of each connection that both have.
     effect : Difference or None

@@ -22,8 +22,6 @@ class Projection:
 
     Attributes
     ----------
-    centre : ndarray, shape (dims,)
-        Their mean.
     axes : ndarray, shape (components, dims)
         Of length one, at right angles, that with the largest variance first. The sign is fixed: the number
         furthest from zero is positive (the first of them).

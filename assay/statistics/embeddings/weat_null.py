@@ -32,10 +32,6 @@ class NullCheck:
 
     Attributes
     ----------
-    effect : float
-        The effect size.
-    words : int
-        Target words in each of the two sets.
     p_ddof0, p_ddof1 : float
         The exact probability, by how the effect size was standardised (population, sample); 0 where no
         data can have such an effect.
@@ -43,8 +39,6 @@ class NullCheck:
         What P2 prints, for 1.27 and 8 words.
     p_first_words : float
         The exact probability of the statistic that its code computed instead (sample standard deviation).
-    reason : str
-        Why the two differ.
     """
 
     effect: float

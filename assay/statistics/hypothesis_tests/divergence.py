@@ -40,16 +40,10 @@ class DivergenceTest:
 
     Attributes
     ----------
-    measure : str
-        ``"kl"`` or ``"js"``.
     value : float or None
         ``None`` where it is infinite; `reason` then says why, and `biased` is true.
     threshold : float
         What a share `alpha` of the samples from the specification would exceed, at most.
-    biased : bool
-        Whether the value exceeds the threshold.
-    reason : str or None
-        Why there is no value.
     """
 
     measure: Measure

@@ -85,16 +85,12 @@ class FitTest:
 
     Attributes
     ----------
-    test : str
-        Which test it is, by its published name.
     statistic : float or None
         ``None`` where it does not exist; `reason` then says why.
     df : int
         Degrees of freedom: compared cells less one.
     p : float
         Probability, if the specification holds, of counts at least as far from it.
-    reason : str or None
-        Why there is no statistic.
     """
 
     test: str

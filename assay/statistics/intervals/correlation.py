@@ -25,8 +25,6 @@ class Correlation:
         The coefficient, in [-1, 1].
     p : float
         Two-sided probability of one as large without correlation (Student's t).
-    n : int
-        Pairs of numbers.
     low, high : float or None
         95 % interval by Fisher's z; ``None`` below four pairs.
     """

@@ -72,8 +72,6 @@ class Deviations:
 
     Attributes
     ----------
-    prior : Prior
-        Of the inputs.
     estimate : ndarray, shape (values,)
         Posterior share less ``1 / values``; they sum to 0.
     drawn : ndarray, shape (draws, values)
