@@ -55,7 +55,7 @@ def rng() -> np.random.Generator:
 
 # ---------------------------------------------------------------------------- the product
 @pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
-def test_the_product_and_its_outputs_are_the_known_ones(rng):
+def test_the_predicted_matrix_and_outputs_equal_the_known_ones(rng):
     known = json.loads(KNOWN.read_text(encoding="utf-8"))["matrix"]
     predicted = predict(measured(known["T1"], MANY), measured(known["T2"], MANY), rng)
     for row, shares in zip(ROWS, known["composite"], strict=False):
@@ -78,7 +78,7 @@ def test_the_product_and_its_outputs_are_the_known_ones(rng):
         (FAITHFUL, ERASING, BS),
     ],
 )
-def test_services_of_which_the_product_is_clear(first, second, letter, rng):
+def test_clear_products_have_the_known_letter(first, second, letter, rng):
     predicted = predict(measured(first, 400), measured(second, 400), rng)
     assert (predicted.letter, predicted.declared) == (letter, True)
 
@@ -116,7 +116,7 @@ def test_swapping_the_values_mirrors_the_prediction():
     assert asdict(one.probabilities) == pytest.approx(asdict(other.probabilities), abs=0.02)
 
 
-def test_faithful_services_before_another_change_nothing(rng):
+def test_a_faithful_first_service_changes_nothing(rng):
     service, faithful = measured(((0.7, 0.2, 0.1), (0.4, 0.6, 0.0)), 5_000), measured(FAITHFUL, MANY)
     alone = np.array(service.counts) / 5_000
     # a faithful service behind it would have to know what to make of text without a value
@@ -125,13 +125,13 @@ def test_faithful_services_before_another_change_nothing(rng):
         assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(alone, abs=0.01)
 
 
-def test_text_without_a_value_is_answered_by_the_prior_alone(rng):
+def test_replies_to_text_without_a_value_come_from_the_prior(rng):
     predicted = predict(measured(ERASING, MANY), measured(FAITHFUL, MANY), rng)
     assert list(predicted.transitions["he"].values()) == pytest.approx([1 / 3] * 3, abs=0.02)
     assert (predicted.emits_other, predicted.residual) == (True, (1.0,))
 
 
-def test_no_letter_is_declared_that_rests_on_answers_nobody_measured(rng):
+def test_a_letter_that_depends_on_unmeasured_answers_is_not_declared(rng):
     erasing = predict(measured(ERASING, MANY), measured(FAITHFUL, MANY), rng)
     assert (erasing.assured, erasing.declared) == (0.0, False)
     assert erasing.probabilities.BS > 0.9, "the prior alone would have declared it"
@@ -151,20 +151,20 @@ def test_less_evidence_makes_a_prediction_less_sure(rng):
 
 
 # ---------------------------------------------------------------------------- what cannot be chained
-def test_services_that_were_asked_for_other_values_are_refused_with_the_link(rng):
+def test_services_with_different_values_are_refused_with_the_link(rng):
     other = replace(measured(FAITHFUL), rows=("old", "young"), outputs=("old", "young", "other"))
     with pytest.raises(SpecificationError, match="link 2 breaks: service 2 returns he, she, other") as refused:
         predict_chain((measured(FAITHFUL), measured(FAITHFUL), other), rng)
     assert refused.value.field == "chain.2"
 
 
-def test_one_service_is_no_composite(rng):
+def test_a_composite_of_one_service_is_refused(rng):
     with pytest.raises(SpecificationError, match="two services or more, not 1"):
         predict_chain((measured(FAITHFUL),), rng)
 
 
 @pytest.mark.parametrize("counts", [((1, 2, 3),), ((1, 2, -3), (1, 2, 3)), ((0.5, 0.5, 0.0), (1.0, 0.0, 0.0))])
-def test_counts_that_are_none_are_refused(counts):
+def test_invalid_matrix_counts_are_refused(counts):
     with pytest.raises(OutOfBounds, match="2 rows of 3 whole numbers"):
         replace(measured(FAITHFUL), counts=counts)
 
@@ -174,14 +174,14 @@ def test_outputs_that_are_not_the_rows_are_refused():
         replace(measured(FAITHFUL), outputs=("el", "la", "neutral"))
 
 
-def test_the_composite_is_judged_as_its_first_service(rng):
+def test_the_composite_has_the_tolerances_of_its_first_service(rng):
     strict, lax = measured(FAITHFUL, delta=0.05), measured(((0.9, 0.1, 0.0), (0.0, 1.0, 0.0)), 3_000, delta=0.2)
     predicted = predict(replace(strict, counts=((3_000, 0, 0), (0, 3_000, 0))), replace(lax, delta=0.2), rng)
     assert predicted.differing == ("delta",)
     assert predict(replace(strict, delta=0.2), lax, rng).differing == ()
 
 
-def test_components_of_the_same_name_go_together_and_others_in_every_way():
+def test_components_are_matched_by_name_or_combined_in_every_way():
     es, fr, de = (measured(FAITHFUL, name=name) for name in ("es", "fr", "de"))
     assert line_up([(es, fr), (fr, es)]) == ((es, es), (fr, fr))
     assert line_up([(es,), (fr, de)]) == ((es, fr), (es, de))
@@ -244,7 +244,7 @@ def only(counts: Mapping[str, int]) -> str:
 
 @pytest.mark.parametrize("first", SERVICES)
 @pytest.mark.parametrize("second", SERVICES)
-def test_recorded_answers_to_the_same_contents_are_worth_a_measurement(first, second, rng):
+def test_shared_contents_predict_as_well_as_a_measurement(first, second, rng):
     one, other = asked_every_content(first, 1), asked_every_content(second, 2)
     predicted, direct = predict(one, other, rng, 5_000), measured_directly(one, other)
     assert (predicted.basis, predicted.matched) == ("content-stratified", 1.0)
@@ -254,7 +254,7 @@ def test_recorded_answers_to_the_same_contents_are_worth_a_measurement(first, se
     assert predicted.effects["content"].estimate == pytest.approx(content.mean(), abs=0.01)
 
 
-def test_services_that_err_at_the_same_occupations_are_not_taken_for_worse_than_they_are(rng):
+def test_errors_at_the_same_occupations_are_not_counted_twice(rng):
     one, other = asked_every_content("half by occupation", 1), asked_every_content("half by occupation", 2)
     pooled = predict(replace(one, contents={}), replace(other, contents={}), rng)
     assert (pooled.basis, pooled.letter) == ("pooled", BS)
@@ -262,7 +262,7 @@ def test_services_that_err_at_the_same_occupations_are_not_taken_for_worse_than_
 
 
 @pytest.mark.parametrize("other", ["faithful", "at random", "always he"])
-def test_a_service_that_answers_by_occupation_is_not_hidden_behind_balanced_shares(other, rng):
+def test_a_service_that_answers_by_occupation_is_detected_despite_balanced_shares(other, rng):
     one = replace(asked_every_content(other, 1), contents={})
     by_occupation = replace(asked_every_content("by occupation", 2), contents={})
     predicted = predict(one, by_occupation, rng)
@@ -270,7 +270,7 @@ def test_a_service_that_answers_by_occupation_is_not_hidden_behind_balanced_shar
     assert predicted.effects["content"].estimate == pytest.approx(0.5, abs=0.03)
 
 
-def test_where_a_question_was_never_asked_the_matrix_answers(rng):
+def test_the_matrix_replaces_answers_that_were_not_recorded(rng):
     one, other = asked_every_content("at random", 1), asked_every_content("half by occupation", 2)
     kept = dict(list(other.contents.items())[: CONTENTS * 3 // 5])
     predicted, direct = predict(one, replace(other, contents=kept), rng, 5_000), measured_directly(one, other)
@@ -354,12 +354,12 @@ def test_a_rating_document_holds_what_a_prediction_needs(pair):
     assert evidence.pairs > 100
 
 
-def test_a_document_that_was_stored_with_sorted_keys_reads_the_same(pair):
+def test_a_document_with_sorted_keys_gives_the_same_matrices(pair):
     document = pair["first"][0]
     assert read_evidence(json.loads(json.dumps(document, sort_keys=True))) == read_evidence(document)
 
 
-def test_a_predicted_rating_is_the_measured_one(pair, rng):
+def test_a_predicted_rating_agrees_with_the_measured_one(pair, rng):
     (first,), (second,) = (read_evidence(pair[name][0]) for name in ("first", "second"))
     predicted, composite = predict(first, second, rng), pair["composite"][0]
     assert (predicted.letter, predicted.declared) == (composite["letter"], True) == (BS, True)
@@ -380,7 +380,7 @@ def test_observations_of_the_same_sentences_are_followed_one_by_one(pair, rng):
     assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(shares, abs=0.03)
 
 
-def test_lost_texts_are_no_contents(pair):
+def test_failed_texts_are_not_counted_as_contents(pair):
     (evidence,) = read_evidence(pair["first"][0])
     record = [
         Observation(Probe(one.probe.unit, one.probe.ask), Reply("")) if one.probe.unit.endswith("/back") else one
@@ -389,6 +389,6 @@ def test_lost_texts_are_no_contents(pair):
     assert with_contents(evidence, record, "gender").contents == {}
 
 
-def test_other_methods_have_no_matrix_to_chain():
+def test_other_methods_give_no_matrices():
     assert read_evidence({"method": "one-hop", "components": [{"letter": "BS"}]}) == ()
     assert read_evidence({"method": "round-trip", "components": [{"letter": None}]}) == ()

@@ -958,7 +958,7 @@ def test_numbers_of_importance(same):
     same("importance", cases)
 
 
-def test_rounding_puts_nothing_farther_than_all_of_it():
+def test_distances_do_not_exceed_one_by_rounding():
     here, there = [1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 2]  # half their differences sum up to 1 + 2e-16
     assert distances([as_shares(here)], there)[0] == 1
 
@@ -1409,7 +1409,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
 }  # fmt: skip
 
 
-def test_what_makes_no_sense_is_refused_with_what_was_seen():
+def test_invalid_arguments_are_refused_with_the_value_seen():
     for name, (error, seen, call) in REFUSED.items():
         with pytest.raises(AssayError, match=seen) as raised:
             call()

@@ -70,7 +70,7 @@ def test_moments_agree_with_quadrature_on_a_grid_that_is_not_refined(won, lost):
     assert found.means == pytest.approx(shares, abs=2e-3)
 
 
-def test_many_trials_that_are_alike_are_not_lost_between_the_points(rng):
+def test_the_grid_resolves_many_similar_trials(rng):
     won = rng.binomial(1_000_000, 0.5, 20)
     found, pooled = fit_shares(won, 1_000_000 - won), wilson(int(won.sum()), 20_000_000)
     mean, spread, _ = integrated(won, 1_000_000 - won, (0.499, 0.501), (1e-12, 5e-6), points=120)
@@ -79,7 +79,7 @@ def test_many_trials_that_are_alike_are_not_lost_between_the_points(rng):
     assert found.overall.high - found.overall.low < 1.5 * (pooled.high - pooled.low)
 
 
-def test_many_trials_of_terms_that_differ_are_found_out(rng):
+def test_the_grid_resolves_many_trials_of_different_terms(rng):
     share = rng.beta(6, 4, 50)
     won = rng.binomial(100_000, share)
     found = fit_shares(won, 100_000 - won)
@@ -105,7 +105,7 @@ def test_the_order_of_the_kinds_does_not_matter():
     assert shuffled.means == pytest.approx(fit_shares(WON, LOST).means[order])
 
 
-def test_a_share_of_few_trials_is_drawn_towards_the_others():
+def test_a_share_of_few_trials_shrinks_towards_the_others():
     found = fit_shares([90, 85, 88, 0], [10, 15, 12, 2])
     assert 0.5 < found.means[3] < found.overall.estimate
 
@@ -125,7 +125,7 @@ def test_a_tie_varies_less_than_a_decision():
     assert votes.high - votes.low < 0.8 * (decisions.high - decisions.low)
 
 
-def test_trials_that_nearly_all_tied_are_not_certain():
+def test_nearly_only_ties_give_a_wide_interval():
     one_decided = fit_shares([1, 0], [0, 0], [9, 10]).overall
     assert one_decided.low < 0.5 < one_decided.high
     assert one_decided.high - one_decided.low > 0.1
@@ -150,13 +150,13 @@ def test_kinds_of_equal_counts_have_one_interval(rng):
     assert all(one.low < one.estimate < one.high for one in shares)
 
 
-def test_draws_are_the_generators_alone():
+def test_draws_depend_on_the_generator_alone():
     found = fit_shares(WON, LOST)
     assert (found.draw_overall(np.random.default_rng(3)) == found.draw_overall(np.random.default_rng(3))).all()
 
 
 # ---------------------------------------------------------------------------- recovery and coverage
-def test_the_posterior_is_calibrated_where_the_prior_made_the_truth(rng):
+def test_the_posterior_is_calibrated_for_truths_from_the_prior(rng):
     """Ranks of the truth among draws are uniform, or the engine is wrong (Talts et al. 2018)."""
     ranks = []
     for _ in range(400):
@@ -167,7 +167,7 @@ def test_the_posterior_is_calibrated_where_the_prior_made_the_truth(rng):
     assert kstest(ranks, "uniform").pvalue > 0.01
 
 
-def test_intervals_hold_the_truth_where_a_pooled_share_does_not():
+def test_intervals_cover_different_kinds_where_a_pooled_share_does_not():
     hierarchy, pooled = coverage(Asked(), 300, seed=12)
     assert hierarchy.held > 0.93
     assert pooled.held < 0.89
@@ -182,12 +182,12 @@ def test_intervals_hold_the_truth_where_many_trials_tie(ties):
 
 # ---------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(("won", "lost"), [([], []), ([7], [3]), (7, 3)])
-def test_one_kind_says_nothing_of_how_kinds_differ(won, lost):
+def test_one_kind_alone_is_refused(won, lost):
     with pytest.raises(TooFewObservations, match="needs 2"):
         fit_shares(won, lost)
 
 
-def test_nothing_but_ties_decides_nothing():
+def test_trials_that_all_tie_are_refused():
     with pytest.raises(TooFewObservations, match="all 9 trials are ties"):
         fit_shares([0, 0], [0, 0], [4, 5])
 
@@ -205,6 +205,6 @@ def test_nothing_but_ties_decides_nothing():
         ([1, 0], [1, 0], 0, "number 1 has none"),
     ],
 )
-def test_counts_that_cannot_be_are_refused(won, lost, ties, message):
+def test_invalid_counts_are_refused(won, lost, ties, message):
     with pytest.raises(OutOfBounds, match=message):
         fit_shares(won, lost, ties)
