@@ -1,4 +1,4 @@
-"""Every code that a method gives has its words, in one table; no module outside the methods has a method's own."""
+"""Every code of a method has a sentence in one table; no other module names a method's codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jiang et al., BiasTestGPT: the published scores come out of the method, and the paper's sentences are of use to it.
+"""Jiang et al., BiasTestGPT: the method reproduces the published scores, and can use the paper's sentences.
 
 The numbers are those that the authors' language models gave to both sentences of 739 pairs. Most of the
 sentences hold a second word that tells the groups apart (a pronoun that was exchanged, too), which ours may not: so

@@ -1,4 +1,4 @@
-"""Seals: canonical JSON, and a Merkle tree that agrees with the definition."""
+"""Tests of seals: canonical JSON, and a Merkle tree that agrees with the definition."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Composites predicted from matrices: the known product, symmetries, recovery of simulated services, contents."""
+"""Tests of composites predicted from matrices: known products, symmetries, recovery of simulated services."""
 
 from __future__ import annotations
 

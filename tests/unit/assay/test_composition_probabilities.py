@@ -1,4 +1,4 @@
-"""Probabilities of a chain: the known answer, every combination one by one, and chains of any length."""
+"""Tests of the letter probabilities of a chain: known answers, brute force, chains of any length."""
 
 from __future__ import annotations
 

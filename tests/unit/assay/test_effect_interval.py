@@ -1,4 +1,4 @@
-"""The interval of an effect that cannot be negative: it can hold nothing, which equal tails cannot."""
+"""Tests of the interval of a non-negative effect: unlike equal tails it can hold zero."""
 
 from __future__ import annotations
 

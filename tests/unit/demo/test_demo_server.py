@@ -1,4 +1,4 @@
-"""The demo services over real HTTP: the protocol, and each ill doing what it says."""
+"""Tests of the demo translators over HTTP: the protocol, and each faulty service."""
 
 import json
 import signal

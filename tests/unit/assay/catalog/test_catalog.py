@@ -1,4 +1,4 @@
-"""Every entry of the catalog keeps the promises that sentences and readings rely on."""
+"""Tests of every entry of the catalog: attributes, occupations, constructions and languages."""
 
 import re
 import subprocess

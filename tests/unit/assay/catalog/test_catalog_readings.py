@@ -1,4 +1,4 @@
-"""What is read from a sentence, and where a text is cut into sentences."""
+"""Tests of reading values from sentences and of splitting texts into sentences."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Lists of words: what can be compared is taken, and what cannot is refused where it stands."""
+"""Tests of choice and association words: valid lists, and errors with the field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The specifications that are shipped can be used, name their source and hold what the papers print."""
+"""Tests of the shipped specifications: usable, with a source, and with the papers' words."""
 
 from __future__ import annotations
 

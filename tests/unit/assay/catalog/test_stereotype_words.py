@@ -1,4 +1,4 @@
-"""Words of a stereotype: what a specification must hold, and what is shipped."""
+"""Tests of stereotype words: required lists, and the shipped specifications."""
 
 from __future__ import annotations
 

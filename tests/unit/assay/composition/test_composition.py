@@ -1,4 +1,4 @@
-"""Chains of services by table: the known answers, every bracketing against one-by-one, what must hold of any chain."""
+"""Tests of chains by table: known answers, brute force over bracketings, invariants."""
 
 from __future__ import annotations
 

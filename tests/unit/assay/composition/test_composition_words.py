@@ -1,4 +1,4 @@
-"""What is said of a composition: the deciding row, the difference of the tables, what is left to be measured."""
+"""Tests of the sentences about a composition."""
 
 from __future__ import annotations
 

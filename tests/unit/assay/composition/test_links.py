@@ -1,4 +1,4 @@
-"""Which services can follow which, and what the document of a composition says of them."""
+"""Tests of compatible links, and of the document of a composition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The signed head of a log, against a vector written by hand and against every way to bend it."""
+"""Tests of the signed checkpoint: a vector written by hand, and altered notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Envelopes: the bytes that are signed, and that nothing of an envelope can be changed unnoticed."""
+"""Tests of DSSE envelopes: the signed bytes, and no unnoticed change."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Public keys as JSON Web Keys: the vectors of RFC 8037, and what is no key."""
+"""Tests of public keys as JSON Web Keys: the vectors of RFC 8037, and documents without a key."""
 
 import pytest
 

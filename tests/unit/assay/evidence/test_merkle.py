@@ -1,4 +1,4 @@
-"""Trees as RFC 9162 draws them: known heads, proofs for every leaf and every growth, none for anything else."""
+"""Tests of Merkle trees (RFC 9162): known heads, and proofs for every leaf and every growth."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""What a certificate states, and that it does not depend on how the rating stands today."""
+"""Tests of the in-toto statements: they do not depend on the rating's current status."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The recorded observations in the order of the evidence, whatever order the ledger has them in."""
+"""Tests of the order of evidence: ledger rows in any order give the Merkle-leaf order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Two ratings of the same words: what changed, and what cannot be compared."""
+"""Tests of the comparison of two association ratings: changes, and ratings that cannot be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From draws to a component: letters follow the draws, and what cannot be judged says why."""
+"""Tests of components: letters follow the draws, and unmeasured ones have a reason."""
 
 from __future__ import annotations
 

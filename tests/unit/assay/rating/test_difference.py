@@ -1,4 +1,4 @@
-"""What changed between two ratings: a letter only where the posteriors say so."""
+"""Tests of the difference of two ratings: a letter changes only if the posteriors say so."""
 
 from __future__ import annotations
 

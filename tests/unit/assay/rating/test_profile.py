@@ -1,4 +1,4 @@
-"""The worst of several ratings: by preference, declared only if they are sure together."""
+"""Tests of the worst letter of several ratings, declared only with joint confidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded evidence rated again: the same under the same rules, another letter under others, and nothing altered."""
+"""Tests of re-rating: the same rules give the same rating, other rules another, and altered evidence is refused."""
 
 from dataclasses import replace
 

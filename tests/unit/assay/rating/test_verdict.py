@@ -1,4 +1,4 @@
-"""From draws to a letter, and from components to a rating."""
+"""Tests of the decision: from draws to a letter, and from components to a rating."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The same evidence gives the same numbers: what every function of the statistics makes of one small input.
+"""Pinned numbers: every statistics function gives the same result for one small input.
 
 Known answers and symmetries, in the tests beside this one, say that a number is right; here it is said that it is
 *still the same*. A difference is either a mistake or a change of the methodology, which then needs a new version

@@ -1,4 +1,4 @@
-"""`assay keys signing`: from the machine that holds the database, the same keys as over HTTP."""
+"""Tests of `assay keys signing`: the same keys as over HTTP."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""`assay compose`: letters and rating files, what is printed of them, and what is refused."""
+"""Tests of `assay compose` with letters and rating files: its output and its errors."""
 
 from __future__ import annotations
 

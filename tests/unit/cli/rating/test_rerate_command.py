@@ -1,4 +1,4 @@
-"""`assay rerate`: over a database, over an export, and what it says where there is nothing to do."""
+"""Tests of `assay rerate` over a database and over an export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay verify`: what is as it was sealed passes, and everything else is told in one line."""
+"""Tests of `assay verify`: sealed files pass, and every change is reported in one line."""
 
 import json
 from collections.abc import Callable

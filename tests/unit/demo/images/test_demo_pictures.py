@@ -1,4 +1,4 @@
-"""Pictures that hold what they are of, their author, and viewers of known bias."""
+"""Tests of drawn pictures, their author, and image classifiers of known bias."""
 
 import base64
 import io

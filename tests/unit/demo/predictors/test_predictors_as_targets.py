@@ -1,4 +1,4 @@
-"""Assay's own adapters understand the services that predict, each in every protocol it speaks."""
+"""Tests of Assay's adapters against the predicting demo services, in every protocol."""
 
 import asyncio
 from ipaddress import ip_network

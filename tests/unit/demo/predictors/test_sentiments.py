@@ -1,4 +1,4 @@
-"""Each judge of sentences is biased as declared, by arithmetic on its scores."""
+"""Tests of the sentiment scorers: each is biased as declared, by arithmetic on its scores."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Each behaviour does what its table says, and gets the letter and the reason it deserves."""
+"""Tests of the demo translators: each behaves as declared and gets its letter and reason."""
 
 from collections import Counter
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Apertium is started on the loopback address alone, translates, and is ended with all its pipelines."""
+"""Tests of Apertium as a demo service: loopback only, translations, and a clean end."""
 
 import http.client
 import json

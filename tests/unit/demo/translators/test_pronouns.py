@@ -1,4 +1,4 @@
-"""Pronouns get another person's form in the right case, and nothing else changes."""
+"""Tests of replaced pronouns: the right case, and nothing else changes."""
 
 import pytest
 from hypothesis import given

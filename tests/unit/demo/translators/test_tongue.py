@@ -1,4 +1,4 @@
-"""The made-up languages lose nothing, and look like no English."""
+"""Tests of the made-up languages: they lose nothing and do not resemble English."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The list of versions: what it promises, and what it refuses to be."""
+"""Tests of the list of methodology versions."""
 
 from dataclasses import replace
 

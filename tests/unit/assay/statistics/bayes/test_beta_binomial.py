@@ -1,4 +1,4 @@
-"""Shares of kinds that differ: known answers, a second computation, symmetries, coverage, and what is refused."""
+"""Tests of the beta-binomial hierarchy: known answers, quadrature, symmetries, coverage and errors."""
 
 from __future__ import annotations
 

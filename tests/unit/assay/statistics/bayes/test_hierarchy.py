@@ -1,4 +1,4 @@
-"""The hierarchy of cosine distances: known posteriors, a second computation, recovery, and what it refuses."""
+"""Tests of the hierarchy of cosine distances: known posteriors, a second computation, recovery and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importance weights from a service's probabilities: closed forms, recovery, coverage, and what is refused."""
+"""Tests of importance weights: closed forms, recovery, coverage and errors."""
 
 from __future__ import annotations
 

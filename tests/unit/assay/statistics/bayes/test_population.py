@@ -1,4 +1,4 @@
-"""A population of points that are each known with an error: its spread is recovered, and the errors are none of it."""
+"""Tests of a population of points with measurement errors: its spread excludes the errors."""
 
 from __future__ import annotations
 

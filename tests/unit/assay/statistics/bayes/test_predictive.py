@@ -1,4 +1,4 @@
-"""Predictive check and before/after comparison: against known densities, truths and one another."""
+"""Tests of the predictive check and the before/after comparison."""
 
 from __future__ import annotations
 

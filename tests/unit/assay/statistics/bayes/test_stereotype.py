@@ -1,4 +1,4 @@
-"""Stereotype scores: what counts as preferred, means over terms, symmetries, and what is refused."""
+"""Tests of stereotype scores: preferences, means over terms, symmetries and errors."""
 
 from __future__ import annotations
 

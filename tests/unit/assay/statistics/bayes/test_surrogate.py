@@ -1,4 +1,4 @@
-"""The surrogate: recovery, its fit against another, and three routes to one posterior that agree."""
+"""Tests of the surrogate: recovery, another implementation, and three ways to one posterior."""
 
 from __future__ import annotations
 

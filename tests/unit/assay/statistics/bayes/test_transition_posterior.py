@@ -1,4 +1,4 @@
-"""The posterior of a transition matrix: recovery, calibration, symmetry."""
+"""Tests of the posterior of a transition matrix: recovery, calibration, symmetry."""
 
 from __future__ import annotations
 

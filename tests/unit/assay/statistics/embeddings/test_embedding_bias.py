@@ -1,4 +1,4 @@
-"""MAC, RND, ECT, RIPA and DirectBias: wefe's numbers on real vectors, worked examples, symmetries."""
+"""Tests of MAC, RND, ECT, RIPA and DirectBias: wefe's numbers on real vectors, worked examples, symmetries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RNSB: wefe's numbers on real vectors, scikit-learn's classifier on simulated ones, and what has no bias."""
+"""Tests of RNSB: wefe's numbers on real vectors, scikit-learn's classifier on simulated ones."""
 
 from __future__ import annotations
 

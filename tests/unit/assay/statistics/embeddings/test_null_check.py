@@ -1,4 +1,4 @@
-"""The null distribution of WEAT's effect size: exact, as simulation has it, and not what was printed."""
+"""Tests of the exact null distribution of WEAT's effect size, against simulation and the paper."""
 
 from __future__ import annotations
 

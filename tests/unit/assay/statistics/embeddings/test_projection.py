@@ -1,4 +1,4 @@
-"""Principal components: a second computation, symmetries, and what has none."""
+"""Tests of principal components: a second computation, symmetries and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two-alternative forced choice in a space of vectors: the closed form, and what replicates say."""
+"""Tests of two-alternative forced choice with vectors: the closed form, and summaries of replicates."""
 
 from __future__ import annotations
 

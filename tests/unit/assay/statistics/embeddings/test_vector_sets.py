@@ -1,4 +1,4 @@
-"""Sets of vectors: what is no vector is refused with what was seen."""
+"""Tests of the validation and scaling of word vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WEAT: known answers, a slow second implementation, and the symmetries that its definition has."""
+"""Tests of WEAT: known answers, a slow second implementation, and symmetries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Divergences: bounds, symmetry, known values, and thresholds that keep their level."""
+"""Tests of divergences: bounds, symmetry, known values, and thresholds that keep their level."""
 
 from __future__ import annotations
 

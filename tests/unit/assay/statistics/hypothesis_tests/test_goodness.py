@@ -1,4 +1,4 @@
-"""Goodness of fit: known answers, brute force, second implementations, and what SciPy does silently."""
+"""Tests of goodness of fit: known answers, brute force, and silent defaults of SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paired labels and base rates: exact against going through everything, intervals that cover."""
+"""Tests of paired labels and base rates: equal to brute force, intervals that cover."""
 
 from __future__ import annotations
 

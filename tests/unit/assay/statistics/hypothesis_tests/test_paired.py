@@ -1,4 +1,4 @@
-"""Tests within pairs: exact where they can be, level kept, blind to nothing they should see."""
+"""Tests within pairs: exact p-values, level and power."""
 
 from __future__ import annotations
 

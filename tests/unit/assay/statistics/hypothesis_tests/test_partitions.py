@@ -1,4 +1,4 @@
-"""Partitions are counted without enumerating them: equal to enumeration, and to drawing where there are too many."""
+"""Tests of counted partitions: equal to enumeration, and to sampling for larger groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distances of samples: agree with a second implementation, and see what a Gaussian does not."""
+"""Tests of distances between samples: second implementations, and cases that a Gaussian misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two effects of alternation: services of a known effect, and what has none."""
+"""Tests of the two effects of alternation on services of known effect."""
 
 from __future__ import annotations
 

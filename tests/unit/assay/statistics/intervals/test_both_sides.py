@@ -1,4 +1,4 @@
-"""What people and frames do on both sides: found exactly where it is a sum, or a product, and nothing else is."""
+"""Tests of effects shared by both sides: additive and multiplicative ones are recovered."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Correlation and slope: a second implementation, recovery, and what is refused."""
+"""Tests of correlation and slope: a second implementation, recovery and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means over crossed clusters: known errors, and intervals that cover where clusters are shared."""
+"""Tests of means over crossed clusters: known errors, and coverage with shared clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals of draws: analytic posteriors, and what distinguishes the two kinds."""
+"""Tests of intervals from draws: analytic posteriors, and the difference of the two kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wilson's interval: a second implementation, its symmetry and its coverage."""
+"""Tests of Wilson's interval: a second implementation, symmetry and coverage."""
 
 from __future__ import annotations
 

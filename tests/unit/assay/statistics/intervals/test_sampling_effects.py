@@ -1,4 +1,4 @@
-"""Effects of stimulus sampling: known posteriors, honest intervals, and samples without repetition."""
+"""Tests of the effects of stimulus sampling: known posteriors, coverage, and samples without repetition."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Intervals of the worst block's effect: they hold what they say, also where draws of a largest do not."""
+"""Tests of intervals of the worst block's effect: coverage, also where quantiles fail."""
 
 from __future__ import annotations
 
