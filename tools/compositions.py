@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.composition import compose_chain
-from assay.composition.prediction import TransitionEvidence, predict
+from assay.composition.prediction import TransitionEvidence, predict_chain
 from assay.model import Evidence, Letter, Probabilities
 from assay.rating.decision import weigh
 from assay.statistics.bayes.transition import draw_transitions, step_effects
@@ -139,7 +139,7 @@ def measure_pair(rng: np.random.Generator, inputs: int = INPUTS) -> Pair:
     composite = first @ second
     parts = [counted(one, inputs, rng) for one in (first, second)]
     letters = [rated(one, rng).likeliest for one in parts]
-    predicted = predict(parts[0], parts[1], rng, DRAWS)
+    predicted = predict_chain((parts[0], parts[1]), rng, DRAWS)
     told = {
         PREDICTED: Told(predicted.letter, predicted.declared),
         MEASURED: told_by(rated(counted(composite, inputs, rng), rng)),

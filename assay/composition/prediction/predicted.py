@@ -96,16 +96,6 @@ class Prediction:
         return any(share > 0 for share in self.residual)
 
 
-def predict(
-    first: TransitionEvidence, second: TransitionEvidence, rng: np.random.Generator, draws: int = DRAWS
-) -> Prediction:
-    """Predict the rating of two services, the second called on the output of the first.
-
-    See `predict_chain`.
-    """
-    return predict_chain((first, second), rng, draws)
-
-
 def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int = DRAWS) -> Prediction:
     """Predict the rating of services called one after the other.
 

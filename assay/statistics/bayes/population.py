@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from assay.errors import TooFewObservations
 from assay.statistics.bayes.grid import Grid, Range
@@ -140,8 +141,6 @@ class _Frame:
 
 def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range]) -> Grid:
     """Compute the posterior mass of every cell (mean, sd) at its middle."""
-    from scipy.special import ndtr
-
     grid = Grid.over(within, (CELLS, CELLS))
     away, share = grid.middles(0), grid.middles(1)
     sd = frame.sd(share)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtri
 
 from assay.errors import NoTransition, OutOfBounds, TooFewObservations, ZeroVariance
 from assay.model import Interval
@@ -143,8 +144,6 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
 
 def _mean_interval(values: NDArray[np.float64], rng: np.random.Generator, level: float = 0.95) -> Interval:
     centre, n = float(values.mean()), len(values)
-    from scipy.special import chdtri
-
     away = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
     tails = np.sqrt((n - 1) / chdtri(n - 1, rng.random(DRAWS)))
     low, high = np.quantile(centre + away * math.sqrt(n / (n - 1)) * tails, [(1 - level) / 2, (1 + level) / 2])

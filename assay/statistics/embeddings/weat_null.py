@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scipy.special import betaincc
+
 from assay.errors import OutOfBounds
 
 PUBLISHED = 0.38
@@ -69,6 +71,4 @@ def null_check(effect: float, words: int) -> NullCheck:
 
 def _beyond(share: float, words: int) -> float:
     """P(R2 >= share), R2 being the share of the variance along one direction."""
-    from scipy.special import betaincc
-
     return 0.0 if share >= 1 else float(betaincc(0.5, words - 1, max(share, 0.0)))

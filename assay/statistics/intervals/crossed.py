@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from assay.errors import TooFewObservations
 
@@ -181,8 +182,6 @@ def _weighted_means(
 
 def _tail(uniform: FloatArray, freedom: float) -> FloatArray:
     """Turn normal draws into Student's: ``sqrt(f / chi2_f)``, by the same uniforms for every column."""
-    from scipy.special import chdtri
-
     return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)))
 
 

@@ -14,7 +14,6 @@ import pytest
 from assay.composition.prediction import (
     TransitionEvidence,
     line_up,
-    predict,
     predict_chain,
     read_evidence,
     with_contents,
@@ -57,7 +56,7 @@ def rng() -> np.random.Generator:
 @pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
 def test_the_predicted_matrix_and_outputs_equal_the_known_ones(rng):
     known = json.loads(KNOWN.read_text(encoding="utf-8"))["matrix"]
-    predicted = predict(measured(known["T1"], MANY), measured(known["T2"], MANY), rng)
+    predicted = predict_chain((measured(known["T1"], MANY), measured(known["T2"], MANY)), rng)
     for row, shares in zip(ROWS, known["composite"], strict=False):
         assert list(predicted.transitions[row].values()) == pytest.approx(shares, abs=1e-3)
     for block, name in (("U", "out_U"), ("B1", "out_B1"), ("B2", "out_B2")):
@@ -79,7 +78,7 @@ def test_the_predicted_matrix_and_outputs_equal_the_known_ones(rng):
     ],
 )
 def test_clear_products_have_the_known_letter(first, second, letter, rng):
-    predicted = predict(measured(first, 400), measured(second, 400), rng)
+    predicted = predict_chain((measured(first, 400), measured(second, 400)), rng)
     assert (predicted.letter, predicted.declared) == (letter, True)
 
 
@@ -100,7 +99,7 @@ def test_two_biased_services_are_settled_by_their_matrices(first, second, letter
     for one in (first, second):
         unbiased = np.array([0.5, 0.5]) @ np.array(one)
         assert 0.5 * np.abs(unbiased - [0.5, 0.5, 0]).sum() > 0.1, "not a BS service"
-    predicted = predict(measured(first, 2_000), measured(second, 2_000), rng)
+    predicted = predict_chain((measured(first, 2_000), measured(second, 2_000)), rng)
     assert (predicted.letter, predicted.declared) == (letter, True)
 
 
@@ -110,8 +109,8 @@ def test_swapping_the_values_mirrors_the_prediction():
         return replace(one, counts=tuple(map(tuple, counts.tolist())))
 
     first, second = measured(((0.8, 0.1, 0.1), (0.3, 0.7, 0.0))), measured(((0.9, 0.1, 0.0), (0.2, 0.6, 0.2)))
-    one = predict(first, second, np.random.default_rng(1), 40_000)
-    other = predict(swapped(first), swapped(second), np.random.default_rng(2), 40_000)
+    one = predict_chain((first, second), np.random.default_rng(1), 40_000)
+    other = predict_chain((swapped(first), swapped(second)), np.random.default_rng(2), 40_000)
     assert one.transitions["he"]["she"] == pytest.approx(other.transitions["she"]["he"], abs=0.005)
     assert asdict(one.probabilities) == pytest.approx(asdict(other.probabilities), abs=0.02)
 
@@ -126,26 +125,26 @@ def test_a_faithful_first_service_changes_nothing(rng):
 
 
 def test_replies_to_text_without_a_value_come_from_the_prior(rng):
-    predicted = predict(measured(ERASING, MANY), measured(FAITHFUL, MANY), rng)
+    predicted = predict_chain((measured(ERASING, MANY), measured(FAITHFUL, MANY)), rng)
     assert list(predicted.transitions["he"].values()) == pytest.approx([1 / 3] * 3, abs=0.02)
     assert (predicted.emits_other, predicted.residual) == (True, (1.0,))
 
 
 def test_a_letter_that_depends_on_unmeasured_answers_is_not_declared(rng):
-    erasing = predict(measured(ERASING, MANY), measured(FAITHFUL, MANY), rng)
+    erasing = predict_chain((measured(ERASING, MANY), measured(FAITHFUL, MANY)), rng)
     assert (erasing.assured, erasing.declared) == (0.0, False)
     assert erasing.probabilities.BS > 0.9, "the prior alone would have declared it"
     # a fifth is lost: the rest is surely he, or surely follows its input, whatever comes of that fifth
     losing = ((0.8, 0.0, 0.2), (0.0, 0.8, 0.2))
-    collapsing = predict(measured(losing, 2_000), measured(ALWAYS_HE, 2_000), rng)
+    collapsing = predict_chain((measured(losing, 2_000), measured(ALWAYS_HE, 2_000)), rng)
     assert (collapsing.letter, collapsing.declared) == (BS, True)
     assert collapsing.assured < collapsing.probabilities.BS + 1e-12
-    faithful = predict(measured(losing, 2_000), measured(FAITHFUL, 2_000), rng)
+    faithful = predict_chain((measured(losing, 2_000), measured(FAITHFUL, 2_000)), rng)
     assert not faithful.declared
 
 
 def test_less_evidence_makes_a_prediction_less_sure(rng):
-    few, many = (predict(measured(BALANCING, n), measured(FAITHFUL, n), rng) for n in (20, 2_000))
+    few, many = (predict_chain((measured(BALANCING, n), measured(FAITHFUL, n)), rng) for n in (20, 2_000))
     assert few.letter is many.letter is UCS
     assert few.probabilities.UCS < 0.9 < many.probabilities.UCS
 
@@ -176,9 +175,9 @@ def test_outputs_that_are_not_the_rows_are_refused():
 
 def test_the_composite_has_the_tolerances_of_its_first_service(rng):
     strict, lax = measured(FAITHFUL, delta=0.05), measured(((0.9, 0.1, 0.0), (0.0, 1.0, 0.0)), 3_000, delta=0.2)
-    predicted = predict(replace(strict, counts=((3_000, 0, 0), (0, 3_000, 0))), replace(lax, delta=0.2), rng)
+    predicted = predict_chain((replace(strict, counts=((3_000, 0, 0), (0, 3_000, 0))), replace(lax, delta=0.2)), rng)
     assert predicted.differing == ("delta",)
-    assert predict(replace(strict, delta=0.2), lax, rng).differing == ()
+    assert predict_chain((replace(strict, delta=0.2), lax), rng).differing == ()
 
 
 def test_components_are_matched_by_name_or_combined_in_every_way():
@@ -246,7 +245,7 @@ def only(counts: Mapping[str, int]) -> str:
 @pytest.mark.parametrize("second", SERVICES)
 def test_shared_contents_predict_as_well_as_a_measurement(first, second, rng):
     one, other = asked_every_content(first, 1), asked_every_content(second, 2)
-    predicted, direct = predict(one, other, rng, 5_000), measured_directly(one, other)
+    predicted, direct = predict_chain((one, other), rng, 5_000), measured_directly(one, other)
     assert (predicted.basis, predicted.matched) == ("content-stratified", 1.0)
     drawn = draw_transitions(direct.table, rng, 5_000)
     assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(drawn.mean(axis=0), abs=0.01)
@@ -256,16 +255,16 @@ def test_shared_contents_predict_as_well_as_a_measurement(first, second, rng):
 
 def test_errors_at_the_same_occupations_are_not_counted_twice(rng):
     one, other = asked_every_content("half by occupation", 1), asked_every_content("half by occupation", 2)
-    pooled = predict(replace(one, contents={}), replace(other, contents={}), rng)
+    pooled = predict_chain((replace(one, contents={}), replace(other, contents={})), rng)
     assert (pooled.basis, pooled.letter) == ("pooled", BS)
-    assert predict(one, other, rng).letter is DSBS
+    assert predict_chain((one, other), rng).letter is DSBS
 
 
 @pytest.mark.parametrize("other", ["faithful", "at random", "always he"])
 def test_a_service_that_answers_by_occupation_is_detected_despite_balanced_shares(other, rng):
     one = replace(asked_every_content(other, 1), contents={})
     by_occupation = replace(asked_every_content("by occupation", 2), contents={})
-    predicted = predict(one, by_occupation, rng)
+    predicted = predict_chain((one, by_occupation), rng)
     assert (predicted.letter, predicted.declared) == (BS, True)
     assert predicted.effects["content"].estimate == pytest.approx(0.5, abs=0.03)
 
@@ -273,12 +272,12 @@ def test_a_service_that_answers_by_occupation_is_detected_despite_balanced_share
 def test_the_matrix_replaces_answers_that_were_not_recorded(rng):
     one, other = asked_every_content("at random", 1), asked_every_content("half by occupation", 2)
     kept = dict(list(other.contents.items())[: CONTENTS * 3 // 5])
-    predicted, direct = predict(one, replace(other, contents=kept), rng, 5_000), measured_directly(one, other)
+    predicted, direct = predict_chain((one, replace(other, contents=kept)), rng, 5_000), measured_directly(one, other)
     assert (predicted.basis, predicted.matched) == ("content-stratified", pytest.approx(0.6))
     assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(
         direct.table / CONTENTS, abs=0.05
     )
-    assert predict(one, replace(other, contents={}), rng, 5_000).basis == "pooled"
+    assert predict_chain((one, replace(other, contents={})), rng, 5_000).basis == "pooled"
 
 
 def test_three_services_are_followed_content_by_content(rng):
@@ -361,7 +360,7 @@ def test_a_document_with_sorted_keys_gives_the_same_matrices(pair):
 
 def test_a_predicted_rating_agrees_with_the_measured_one(pair, rng):
     (first,), (second,) = (read_evidence(pair[name][0]) for name in ("first", "second"))
-    predicted, composite = predict(first, second, rng), pair["composite"][0]
+    predicted, composite = predict_chain((first, second), rng), pair["composite"][0]
     assert (predicted.letter, predicted.declared) == (composite["letter"], True) == (BS, True)
     seen = composite["components"][0]["effects"]["step_1"]
     assert predicted.effects["step_1"].estimate == pytest.approx(seen["estimate"], abs=0.08)
@@ -373,7 +372,7 @@ def test_observations_of_the_same_sentences_are_followed_one_by_one(pair, rng):
         for name in ("first", "second")
     )
     assert sum(sum(sum(row.values()) for row in rows.values()) for rows in first.contents.values()) == 480
-    predicted = predict(first, second, rng)
+    predicted = predict_chain((first, second), rng)
     assert (predicted.basis, predicted.matched > 0.95) == ("content-stratified", True)
     (direct,) = read_evidence(pair["composite"][0])
     shares = direct.table / direct.table.sum(axis=1, keepdims=True)

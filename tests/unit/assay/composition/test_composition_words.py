@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.composition import TABLES, combine, compose_chain
-from assay.composition.prediction import TransitionEvidence, predict
+from assay.composition.prediction import TransitionEvidence, predict_chain
 from assay.composition.wording import (
     BECAUSE,
     explain_chain,
@@ -87,7 +87,7 @@ def test_the_mass_of_contradictions_is_explained():
 
 
 def test_the_explanation_of_a_prediction_says_inferred():
-    said = explain_prediction(predict(SERVICE, SERVICE, rng()))
+    said = explain_prediction(predict_chain((SERVICE, SERVICE), rng()))
     assert said[0].startswith("The letter DSBS (data-sensitive) is inferred with >99 %")
     assert "the composite itself was not called" in said[0]
     assert len(said) == 2
@@ -95,18 +95,18 @@ def test_the_explanation_of_a_prediction_says_inferred():
 
 def test_a_service_that_loses_values_is_named():
     losing = replace(SERVICE, counts=((300, 0, 100), (0, 400, 0)))
-    said = explain_prediction(predict(losing, SERVICE, rng()))
+    said = explain_prediction(predict_chain((losing, SERVICE), rng()))
     assert any("can lose the value (service 1: 12 %)" in sentence for sentence in said)
     erasing = replace(SERVICE, counts=((0, 0, 400), (0, 0, 400)))
     assert (
         "with <1 % if all is allowed for that was not measured"
-        in explain_prediction(predict(erasing, SERVICE, rng()))[0]
+        in explain_prediction(predict_chain((erasing, SERVICE), rng()))[0]
     )
 
 
 def test_different_settings_and_shared_sentences_are_explained():
     contents = {f"{place}": {"he": {"he": 1}, "she": {"she": 1}} for place in range(400)}
     shared = replace(SERVICE, contents=contents)
-    said = explain_prediction(predict(shared, replace(shared, content_delta=0.2), rng(), 2_000))
+    said = explain_prediction(predict_chain((shared, replace(shared, content_delta=0.2)), rng(), 2_000))
     assert "100 % of them could be followed" in said[1]
     assert "different settings (content delta)" in said[2]
