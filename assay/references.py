@@ -1,7 +1,7 @@
 """References of an experiment to stored material, and the material that was found.
 
-A worker looks nothing up, a replay needs no database, and what is rated does not change when somebody edits a list
-afterwards: a job carries everything. So before a job is stored, the service asks its method for the `References`,
+A job carries all its material: a worker looks nothing up, a replay needs no database, and later edits of a list do
+not change a job. Therefore, before a job is stored, the service asks its method for the `References`,
 looks each up by its kind, and returns what it `Found` to the method (`assay.experiment.Method.with_references`).
 What an author made for the same tenant before is found in the same way.
 """

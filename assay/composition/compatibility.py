@@ -1,9 +1,8 @@
 """Compatibility of services in a chain, and the kind of the chain.
 
-A service passes its output on, so that it has to be what the next one takes. Of the kinds that are
-rated, a translator alone gives what others take: a text. A class and a number end a chain. Vectors
-have no place in one: an embedder is rated by where it puts single words, which says nothing about
-texts that another service wrote.
+The output of a service must be an input of the next one. Among the rated kinds only a translator returns an
+input of others, a text. A class or a number ends a chain. An embedder cannot be part of one: its rating is
+about single words and not about texts of another service.
 """
 
 from __future__ import annotations

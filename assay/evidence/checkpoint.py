@@ -1,7 +1,7 @@
 """Checkpoint of the log: its head as a signed note that a witness can keep, compare and check.
 
 The text has three lines (the log's name, its size, its root), an empty line, and one line for each
-signature. So monitors that read other logs read ours too, without knowing anything of ratings.
+signature. Monitors of other transparency logs can read it without knowing anything of ratings.
 
 References
 ----------

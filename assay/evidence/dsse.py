@@ -1,8 +1,8 @@
 """Signed envelopes: DSSE, the "Dead Simple Signing Envelope", version 1.
 
-What is signed is not the JSON around the payload but the payload's own bytes with their type, so that
-nothing has to be written in a canonical form to be checked. Whoever signs and checks is the caller:
-there is no cryptography here.
+The signature covers the payload's own bytes with their type, not the JSON around them, so that no
+canonical form is needed for a check. Signing and checking are functions of the caller; this module holds no
+cryptography.
 
 References
 ----------

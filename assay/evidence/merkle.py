@@ -1,8 +1,8 @@
 """Merkle trees (RFC 9162): heads, inclusion proofs and consistency proofs.
 
-Everything here is bytes in and bytes out. A tree is known by the hashes of its complete subtrees:
-node ``(level, place)`` covers the ``2**level`` leaves from ``place * 2**level`` on. Where those come
-from (a list, a table) is the caller's matter, so that a proof over a million leaves reads forty hashes.
+A tree is given by the hashes of its complete subtrees: node ``(level, place)`` covers the ``2**level``
+leaves from ``place * 2**level`` on. The caller supplies them from a list or a table, so that a proof over a
+million leaves reads forty hashes.
 """
 
 from __future__ import annotations

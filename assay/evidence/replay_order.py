@@ -1,7 +1,7 @@
 """Re-order ledger rows into Merkle-leaf order: the ledger has the order of replies, the tree of questions.
 
-An experiment is led through its record once more, which asks nothing, and stops after the last
-recorded question: what it would compute of the last answers is not needed. At most one batch is held.
+An experiment is replayed on its record, without a call, up to the last recorded question; its final
+computation is not needed. At most one batch is held in memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Verification of a certificate: recompute every digest and verify every signature.
 
-The checks are told apart, so that who reads the result knows which digest differs. Keys and the
-cryptography are the caller's; here are only the questions.
+Each check has its own result, so that the reader knows which digest differs. The caller supplies the keys
+and the cryptography.
 """
 
 from __future__ import annotations

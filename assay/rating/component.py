@@ -1,8 +1,8 @@
 """From draws of two effects to a component with its letter: one engine for all methods (METHODS section 1).
 
-A method counts what became of its questions, draws its two effects from their posterior (or by bootstrap), and hands
-both to a `Measurement`. Here the letter is decided, its probabilities are computed for other tolerances too, and it
-is estimated how many more questions would settle a letter that is not declared. `look_sizes` gives the sizes of the
+A method counts its questions by outcome, draws its two effects from their posterior (or by bootstrap), and passes
+both to a `Measurement`. It decides the letter, computes the probabilities for other tolerances too, and estimates
+how many more questions would settle an undeclared letter. `look_sizes` gives the sizes of the
 sample at each look of a sequential design.
 """
 

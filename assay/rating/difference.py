@@ -5,9 +5,9 @@ a limited number of replies. The posteriors say how likely it is that the letter
 
     P(letters differ) = 1 - sum over letters of P_before(letter) * P_after(letter),
 
-taking the two measurements as independent. Only where that reaches the asked-for confidence is a
-difference called a change. Two ratings with the same questions share some of their noise, so what is
-called a change is one; a small change may stay undecided.
+taking the two measurements as independent. A difference is called a change only if
+that reaches the required confidence. Two ratings with the same questions share some of their noise, so the rule is
+conservative: a small change may stay undecided.
 
 The inputs of the two ratings (target, method's settings, methodology, seed) are compared too, since a
 letter that changed says something about the service only if they are the same.

@@ -1,8 +1,8 @@
 """The predicted rating of services called one after the other, from their matrices.
 
-The composite's matrix is the product of its parts' (METHODS section 9), taken on posterior draws, so that the
-letter's probability says how much is not known. It settles also what the table leaves open. Nobody
-called the composite: everything here is *inferred*.
+The composite's matrix is the product of its parts' (METHODS section 9), computed on posterior draws, so that
+the letter's probability includes the uncertainty. It also settles chains that the table leaves open. The
+composite was not called: every result is *inferred*.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Prediction of a chain content by content, for services that were asked the same sentences.
 
-Of each sentence the first service's recorded answer is looked up among the second's questions, and so on:
-that is what measuring the composite would have seen. Where a question was never asked, the
-service's matrix answers in its place.
+The first service's recorded answer to each sentence is looked up among the second's questions, and so on, as
+a measurement of the composite would do. If a question was not recorded, the service's matrix replaces the answer.
 """
 
 from __future__ import annotations

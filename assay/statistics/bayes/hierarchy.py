@@ -2,8 +2,8 @@
 
 For connection ``c`` and protected word ``p``: ``y ~ N(beta[c, p], sigma_c)``,
 ``beta[c, p] ~ N(mu_c, tau_c)``, ``mu_c ~ N(1, .3)``, ``tau_c, sigma_c ~ Exp(2)``. Without ``beta`` and
-``mu``, which have closed forms, a connection has two dimensions: its density is tabulated where it
-has mass and drawn from. There is no chain, so there is nothing that has to converge.
+``mu``, which have closed forms, a connection has two dimensions: draws come from a table of its
+density. There is no Markov chain, so nothing has to converge.
 """
 
 from __future__ import annotations

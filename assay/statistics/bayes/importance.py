@@ -1,7 +1,7 @@
 """Importance weights of generated inputs: the posterior of inputs that the service answers with yes.
 
 What makes a service say yes is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow it if
-each counts by the service's own probability, which is at most 1: no weight can run away (METHODS section 5).
+each counts by the service's own probability, which is at most 1, so that the weights are bounded (METHODS section 5).
 """
 
 from __future__ import annotations

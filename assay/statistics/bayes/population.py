@@ -1,8 +1,8 @@
 """Mean and spread of the population of points that each have a measurement error of their own.
 
 Each point has a posterior under a flat prior, which is its likelihood up to a factor. The population is
-normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so that how well each is known is
-counted once, whatever its shape. A wide or skewed posterior is then no spread between points.
+normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so that the uncertainty of each counts
+once, whatever its shape. A wide or skewed posterior does not count as spread between points.
 """
 
 from __future__ import annotations

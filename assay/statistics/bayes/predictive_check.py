@@ -1,7 +1,7 @@
 """Posterior predictive check of the hierarchy (P2, section 4.2).
 
 A prediction for a protected word and a connection is a new distance: ``y ~ N(beta, sigma)``, over the
-posterior of both. The check says how many of the observed distances lie where the predicted ones do.
+posterior of both. The check counts the observed distances inside the predicted intervals.
 """
 
 from __future__ import annotations

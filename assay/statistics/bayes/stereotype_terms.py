@@ -3,8 +3,8 @@
 Each pair holds an *attribute term* and comes from a *bias*, which is a specification: two groups and two lists of
 attribute terms. A term's score is the share of its pairs that were decided for the stereotype, a tie counting 1/2; a
 bias's is the mean over its terms; the model's the unweighted mean over all terms of all biases. This is how the
-published scores were computed. The plain share of all pairs, which CrowS-Pairs takes, stands beside it: it differs
-where terms have unequal numbers of pairs.
+published scores were computed. The plain share of all pairs, which CrowS-Pairs uses, is reported too: it differs
+if terms have unequal numbers of pairs.
 """
 
 from __future__ import annotations

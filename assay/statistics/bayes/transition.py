@@ -1,10 +1,10 @@
 """Posterior of a transition matrix and of the two effects it has (METHODS section 2).
 
-A *row* is what went in, an *output* what came out; the last output may be a residual that names
+A *row* is an input value, an *output* an output value; the last output may be a residual that names
 no value of the attribute. ``T[a]`` given the counts ``K[a]`` is ``Dirichlet(prior + K[a])``, rows
 independent of each other.
 
-Excess concordance says whether answers follow the content of a question instead of the attribute. The same content
+Excess concordance measures whether answers follow the content of a question instead of the attribute. The same content
 is asked once with each value. A service that looks only at the content gives both questions one answer. Answers can
 also coincide by errors that have nothing to do with the content, and those are subtracted.
 """

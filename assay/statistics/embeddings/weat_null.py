@@ -1,7 +1,7 @@
 """Exact null distribution of the WEAT effect size, beside the one that P2 printed.
 
 P2 argues that a large effect size is little evidence, for about 38 % of lists without any bias would have
-one of 1.27. The argument is a good one to make, and the number is wrong: chance does it in less than 1 %.
+one of 1.27. The argument is sound, but the number is wrong: less than 1 % have one by chance.
 Under the null model the associations s of the 2n target words are independent and normal with one mean
 and one variance. The effect size is a contrast of them over their spread, so that its square is the share
 of their variance along one direction of 2n - 1: ``R2 = (n / 2) e**2 / (2n - ddof) ~ Beta(1/2, (2n - 2)/2)``,

@@ -1,7 +1,7 @@
 """Goodness of fit of counts to a specification: chi-squared in three forms, exact multinomial, and G.
 
-Two rules hold in all of them. A cell that is empty on both sides says nothing and is dropped. A
-cell that the specification rules out, and that was seen, refutes it: ``p = 0``, and the statistic,
+Two rules hold in all of them. A cell that is empty on both sides is dropped. An observation in a
+cell that the specification rules out refutes it: ``p = 0``, and the statistic,
 which would be infinite, does not exist.
 
 The functions of scipy are not used, because of their silent defaults: `scipy.stats.chi2_contingency`

@@ -1,7 +1,7 @@
 """Permutation tests within pairs, and Cohen's d for pairs.
 
-Under no effect each pair could as well have come the other way round, which makes every one of the
-``2**n`` arrangements as likely; a p-value is the share of them that is at least as far out.
+Without an effect both orders of each pair are equally likely, and so are the ``2**n`` arrangements; a
+p-value is the share of arrangements that is at least as extreme.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Draws of the two effects of alternation, resampled by people, frames and contents.
 
 A profile is a person in a frame with a content; it is asked with each value of the attribute. Profiles
-that share a name, a frame or a content are no independent evidence (measured: a whole effect that was one
-name), so means are drawn over crossed clusters (METHODS section 3; `assay.statistics.intervals.crossed`).
+that share a name, a frame or a content are no independent evidence (in one measurement a single name made
+the whole effect), so means are drawn over crossed clusters (METHODS section 3; `assay.statistics.intervals.crossed`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Means over profiles that share names, frames and contents (crossed clusters), with their errors.
 
 Profiles that share a cluster are no independent evidence, and they share several kinds of cluster at a
-time. The variance of a mean is put together from a component for each kind (Henderson's method 1), which
-covers as it should where resampling all kinds at a time covers too much, and resampling one too little.
+time. The variance of a mean is the sum of a component for each kind (Henderson's method 1), which has the
+right coverage; resampling all kinds at once covers too much, and resampling one kind too little.
 """
 
 from __future__ import annotations
