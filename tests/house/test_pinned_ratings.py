@@ -79,7 +79,7 @@ def expected() -> dict[str, int]:
 
 
 def pin() -> None:
-    """Write the numbers of today's engine down."""
+    """Write the current numbers to the file."""
     kept = {service: [float(f"{one:.12g}") for one in numbers(service)] for service in SERVICES}
     written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
     PINS.write_text(json.dumps(written, indent=0) + "\n")

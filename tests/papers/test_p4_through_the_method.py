@@ -46,7 +46,7 @@ def published(model: str):
 
 
 def numbers(row: dict[str, str]) -> tuple[float, float]:
-    """Give the numbers of the stereotyped sentence and of the other."""
+    """Return the scores of the stereotyped sentence and of the other."""
     of = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
     labelled = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
     return of[labelled["stereotype"]], of[labelled["anti-stereotype"]]

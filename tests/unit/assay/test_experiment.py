@@ -1,4 +1,4 @@
-"""A session: what is asked once, what is remembered, and what a recording must hold."""
+"""Tests of a session: questions asked once, remembered replies, and valid recordings."""
 
 import pytest
 

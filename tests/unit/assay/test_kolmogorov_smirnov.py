@@ -1,4 +1,4 @@
-"""Kolmogorov-Smirnov is for what has an order, and says so."""
+"""Tests of Kolmogorov-Smirnov, which refuses values without an order."""
 
 from __future__ import annotations
 

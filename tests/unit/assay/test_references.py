@@ -1,4 +1,4 @@
-"""What methods name, and what becomes of what was found under the names."""
+"""Tests of the references of methods, and of the material found for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interval of the size of a quantity that has a sign: it holds every size as often as it says, nothing as well."""
+"""Tests of the interval of a signed quantity's size: coverage of every size, including zero."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_zero_is_excluded_if_the_signed_interval_excludes_it():
 
 @pytest.mark.parametrize("truth", [0.0, 0.5, 1.5, 2.0, 2.5, 3.0, 5.0, 8.0])
 def test_size_intervals_have_their_nominal_coverage(truth):
-    """In errors of the draws."""
+    """Sizes are in standard errors of the draws."""
     rng = np.random.default_rng(2)
     quantity = rng.normal(0, 1, 2000)
     held = 0

@@ -13,7 +13,7 @@ from assay.model import Embed, Failure, Probe, Reply
 
 
 def answer(probe: Probe) -> Reply:
-    """Echo, but for a call in fifty that fails: short texts that come back as they went."""
+    """Return short texts unchanged; fail one call in fifty."""
     if isinstance(probe.ask, Embed):
         return Reply([float(len(probe.ask.text)), 1.0, float(sum(probe.ask.text.encode()) % 7)])
     if len(probe.ask.text) % 50 == 7:
@@ -22,7 +22,7 @@ def answer(probe: Probe) -> Reply:
 
 
 def rated(method, seed: int):
-    """Run an experiment; give its session and every observation by its unit."""
+    """Run an experiment; return its session and every observation by its unit."""
     session, ledger = Session(method.design(generator(seed))), {}
     while session.finding is None:
         for kept in session.unrecorded:

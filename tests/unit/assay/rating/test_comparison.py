@@ -19,7 +19,7 @@ from store.ratings.experiment_json import dump_method
 
 
 def rating(strength=0.6, unknown=(), method=None, **changes):
-    """Rate a space of words whose stereotypes are as strong as is said, and write the rating down."""
+    """Rate an embedding with stereotypes of a given strength, and return the document."""
     method = method or Association()
 
     def answer(probe):

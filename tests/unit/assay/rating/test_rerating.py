@@ -18,7 +18,7 @@ SEED = 7
 
 
 def translate(probe) -> Reply:
-    """Translate there by a letter before each word, and back with "he" whoever it was."""
+    """Simulate a translator: a letter before each word there, "he" for everyone back."""
     words = probe.ask.text.split(" ")
     if probe.ask.source == "en":
         return Reply(" ".join(f"x{word}" for word in words))
@@ -32,7 +32,7 @@ def mark(probe) -> Reply:
 
 
 def rated(method, answer=translate):
-    """Run an experiment; give its rating's document and its record."""
+    """Run an experiment; return its rating's document and its record."""
     session, record = Session(method.design(generator(SEED))), []
     while session.finding is None:
         record += session.unrecorded

@@ -133,7 +133,7 @@ BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 # ---------------------------------------------------------------------------- what is compared
 def plain(value: object) -> object:
-    """Write a result down as JSON; nobody may change a result afterwards."""
+    """Convert a result to JSON; check that it is immutable."""
     if is_dataclass(value):
         assert value.__dataclass_params__.frozen, f"{type(value).__name__} can be changed"
         public = {one.name for one in fields(value) if not one.name.startswith("_")}
@@ -157,7 +157,7 @@ def _is_read(held: object) -> bool:
 
 
 def of_array(values: np.ndarray) -> object:
-    """Keep a small array; of a large one its shape, its first and last numbers, its mean and a weighted one."""
+    """Return a small array as a list; of a large one its shape, first and last numbers, mean and a weighted mean."""
     if values.size <= SHOWN or values.dtype.kind not in "fib":
         return plain(values.tolist())
     flat = values.ravel().astype(float)
@@ -167,7 +167,7 @@ def of_array(values: np.ndarray) -> object:
 
 
 def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """List what a tree of JSON holds, each with the way to it."""
+    """List the leaves of a JSON document with their paths."""
     if isinstance(value, dict):
         yield path, sorted(value)
         for key, one in value.items():
@@ -187,7 +187,7 @@ def pins() -> dict[str, dict[str, object]]:
 
 @pytest.fixture
 def same(pins) -> Same:
-    """Compare the cases of a module with what is pinned of them."""
+    """Compare the cases of a module with the pinned numbers."""
 
     def check(module: str, cases: Cases, rtol: float = RTOL, atol: float = ATOL) -> None:
         assert set(pins[module]) == set(cases)
@@ -204,7 +204,7 @@ def same(pins) -> Same:
 
 
 def pin() -> None:
-    """Write today's numbers down, a line for each case."""
+    """Write the current numbers to the file, a line for each case."""
     kept: dict[str, Cases] = {}
 
     def keep(module: str, cases: Cases, **_tolerance: float) -> None:
@@ -228,13 +228,13 @@ def rng() -> np.random.Generator:
 
 
 def wave(*shape: int, phase: float = 0.0) -> np.ndarray:
-    """Give numbers in [-1, 1) without a generator, a pattern or a library's sine: squares by the golden ratio."""
+    """Return reproducible irregular numbers in [-1, 1): squares times the golden ratio, modulo 1."""
     places = np.arange(1.0, np.prod(shape) + 1)
     return (2 * ((places**2 * 0.6180339887498949 + places * phase * 0.2718281828) % 1) - 1).reshape(shape)
 
 
 def profiles(values: Sequence[str] = ("a", "b"), count: int = 24) -> Profiles:
-    """Give profiles that share names, frames and contents; the second value gets a little more."""
+    """Return profiles that share names, frames and contents; the second value has slightly larger outputs."""
     places = np.arange(count)
     clusters = {"name": places % 6, "frame": places // 4 % 5, "content": places // 2 % 12, "row": places}
     shift = np.linspace(0, 0.4, len(values))
@@ -243,7 +243,7 @@ def profiles(values: Sequence[str] = ("a", "b"), count: int = 24) -> Profiles:
 
 
 def margins(centres: Sequence[float], sd: float = 0.05) -> list[Margin]:
-    """Give normal posteriors of points, cut into cells; no two on the same ones."""
+    """Return normal posteriors of points as masses in cells, each on its own cells."""
     made = []
     for place, centre in enumerate(centres):
         edges = np.linspace(centre - 4 * sd, centre + (4 + place / 10) * sd, 22)

@@ -74,7 +74,7 @@ def test_apertium_listens_on_loopback_alone_and_leaves_no_process():
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Whether a process still does anything; one that ended may wait to be collected by init."""
+    """Return whether a process still runs; a zombie counts as ended."""
     try:
         return process.status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
     except psutil.NoSuchProcess:

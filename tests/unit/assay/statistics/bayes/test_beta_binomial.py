@@ -27,7 +27,7 @@ def rng():
 
 
 def integrated(won, lost, m_within=(0.0, 1.0), rho_within=(0.0, 1.0), points=160):
-    """Means of m, of rho and of each share by quadrature over a rectangle, without a grid that is drawn in."""
+    """Return the means of m, of rho and of each share by quadrature over a fixed rectangle."""
     node, weight = leggauss(points)
     axes = [low + (high - low) * (node + 1) / 2 for low, high in (m_within, rho_within)]
     m, rho = axes[0][:, None], axes[1][None, :]
@@ -117,7 +117,7 @@ def test_a_tie_is_a_vote_of_a_half():
 
 
 def test_a_tie_varies_less_than_a_decision():
-    """Votes of 0, 1/2 and 1 whose variance is half that of decisions count as twice as many trials, nearly."""
+    """Votes of 0, 1/2 and 1 with half the variance of decisions count as nearly twice as many trials."""
     votes, decisions, twice = (
         fit_shares([each] * 40, [each] * 40, [ties] * 40).overall for each, ties in ((5, 10), (10, 0), (20, 0))
     )
@@ -157,7 +157,7 @@ def test_draws_depend_on_the_generator_alone():
 
 # ---------------------------------------------------------------------------- recovery and coverage
 def test_the_posterior_is_calibrated_for_truths_from_the_prior(rng):
-    """Ranks of the truth among draws are uniform, or the engine is wrong (Talts et al. 2018)."""
+    """Simulation-based calibration: ranks of the truth among draws are uniform (Talts et al. 2018)."""
     ranks = []
     for _ in range(400):
         m, rho = rng.uniform(), rng.beta(1, 3)
@@ -175,7 +175,7 @@ def test_intervals_cover_different_kinds_where_a_pooled_share_does_not():
 
 @pytest.mark.parametrize("ties", [0.15, 0.4, 0.7])
 def test_intervals_hold_the_truth_where_many_trials_tie(ties):
-    """Counted as decisions, ties made them hold .985 of truths at .4 and all at .7."""
+    """If ties counted as decisions, coverage was .985 at a share of .4 and 1 at .7."""
     hierarchy, _ = coverage(Asked(ties=ties), 300, seed=13)
     assert 0.93 < hierarchy.held < 0.98
 

@@ -21,7 +21,7 @@ TIGHT = Priors(mean=1.0, sd=0.05, spread_rate=40.0, residual_rate=40.0)
 
 
 def make_rows(rng, words=8, each=10, mu=0.9, tau=0.08, sigma=0.15, connection="human"):
-    """Draw rows of one connection from the model; the words' true means stand beside them."""
+    """Draw rows of one connection from the model, with the words' true means."""
     beta = rng.normal(mu, tau, words)
     distance = rng.normal(np.repeat(beta, each), sigma)
     return (

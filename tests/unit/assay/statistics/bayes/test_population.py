@@ -38,7 +38,7 @@ def test_measurement_error_does_not_count_as_spread(sd):
 
 
 def test_skewed_posteriors_do_not_widen_the_population():
-    """A point far from the rest is known less well outwards: its own mean lies too far out."""
+    """The posterior of a distant point is skewed outwards, so that its mean lies too far out."""
     rng = np.random.default_rng(3)
     truth = rng.normal(0, 0.1, 300)
     skew = skewnorm(6)

@@ -53,7 +53,7 @@ def test_the_predictive_check_detects_bimodal_data():
 
 
 def test_each_word_is_compared_with_its_own_prediction():
-    """Two words far apart: pooled, the middle would be predicted, where nothing lies."""
+    """With two distant words a pooled prediction would lie between them, where there is no data."""
     rng = np.random.default_rng(3)
     distance = np.concatenate([rng.normal(0.4, 0.02, 200), rng.normal(1.2, 0.02, 200)])
     rows = (distance, ["human"] * 400, np.repeat(["near", "far"], 200))
@@ -123,7 +123,7 @@ def test_swapping_before_and_after_changes_every_sign():
 
 
 def test_two_fits_of_one_seed_are_compared_as_independent():
-    """They use the same random numbers; a difference of like draws would have no width at all."""
+    """Both fits use the same random numbers; a difference of paired draws would have width 0."""
     rows = make_table(np.random.default_rng(10))
     same_seed = compare(fitted(rows, seed=3), fitted(rows, seed=3))
     other_seed = compare(fitted(rows, seed=3), fitted(rows, seed=4))

@@ -10,7 +10,7 @@ from assay.statistics.bayes.stereotype_terms import fit_terms, prefer, score_cho
 
 
 def score(*terms):
-    """Score terms, each given as (bias, term, what its pairs came to)."""
+    """Score terms, each given as (bias, term, decisions of its pairs)."""
     rows = [(bias, term, came_to) for bias, term, pairs in terms for came_to in pairs]
     return score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
 

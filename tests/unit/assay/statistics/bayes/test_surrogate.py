@@ -39,7 +39,7 @@ def service(vectors):
 
 @pytest.fixture(scope="module")
 def truth():
-    """What makes it say yes, from very many inputs."""
+    """The true posterior mean, from very many inputs."""
     vectors = PRIOR.draw(400_000, rng_of(1))
     weights = weigh(service(vectors))
     assert weights.efficiency < 0.1  # rare: weights alone would not do

@@ -60,7 +60,7 @@ def known():
 
 
 def lists_of(known, name):
-    """Give the words of both targets, and those of the attributes by the ending of their keys."""
+    """Return the words of both targets, and those of the attributes by the suffix of their keys."""
     inputs = known["queries"][name]["inputs"]
     if name == "Manzini_gender":
         attributes = {f"G0_G1_{key}": words for key, words in inputs["attributes"].items()}
@@ -70,7 +70,7 @@ def lists_of(known, name):
 
 
 def mac_of(targets, sets, vector_of):
-    """MAC of lists of words, as the rows a method would have."""
+    """Return MAC of lists of words, computed from a method's rows."""
     rows = []
     for target in targets:
         for name, words in sets.items():

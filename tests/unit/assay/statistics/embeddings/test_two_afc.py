@@ -31,7 +31,7 @@ def cosine(one, other):
 
 
 def bisect(first, second, concept, weight=1.0, steps=60, low=-20.0, high=20.0):
-    """Find the same point as an experimenter would: show a mixture, see which cue is nearer, halve the range."""
+    """Return the point by bisection: show a mixture, find the nearer cue, halve the range."""
     for _ in range(steps):
         level = (low + high) / 2
         shown = (1 - level) * first + level * second + weight * concept
@@ -146,7 +146,7 @@ def test_a_concept_orthogonal_to_the_cues_has_pse_one_half():
 
 
 def test_a_longer_cue_needs_a_smaller_share():
-    """Cosines do not see the length of a cue, but the mixture does."""
+    """Cosines ignore the length of a cue, but the mixture depends on it."""
     assert indifference_points([[1, 0]], [[0, 3]], [[0, 0]])[0, 0] == pytest.approx(0.25)
 
 
@@ -215,7 +215,7 @@ def test_templates_are_resampled_if_there_is_one_pair():
 
 
 def test_one_replicate_has_the_error_of_its_halves():
-    """The halves of a sample spread as much about the whole's mean as the whole's mean does about the truth."""
+    """Means of halves vary around the sample's mean as much as that does around the truth."""
     rng = np.random.default_rng(7)
     held = 0
     for _ in range(400):

@@ -106,7 +106,7 @@ def test_nearest_neighbours_of_discrete_samples_give_the_divergence_of_shares(rn
 
 
 def test_a_mixture_of_repeated_and_distinct_values_adds_both_parts(rng):
-    """Half of the outputs stay at one value; of the other half only a quarter does, and the rest is spread."""
+    """Half of one sample repeats a value, a quarter of the other; the remaining values are distinct."""
     n = 4_000
     x = np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n))
     y = np.where(rng.random(n) < 0.25, 0.0, rng.normal(size=n))

@@ -76,7 +76,7 @@ def test_multiplicative_effects_of_people_cancel():
 
 
 def rarely(seed, content=0.25):
-    """Pick from a pool in which every third person in every third frame makes a yes, with noise of its own."""
+    """Pick profiles from a pool in which every third person in every third frame gets a yes, with noise."""
     draw = rng([seed, 5])
     person, frame, word = (ids.ravel() for ids in np.meshgrid(*map(np.arange, (30, 6, 20)), indexing="ij"))
     side = word % 2
@@ -93,7 +93,7 @@ def rarely(seed, content=0.25):
 
 
 def test_intervals_cover_where_yes_is_rare():
-    """The half of tied content is known: a side's share of .75, of which the tie shows .8."""
+    """The true effect of tied content is known: a side's share of .75, of which the tie shows .8."""
     scores, errors = [], []
     for seed in range(60):
         half = paired_effects(rarely(seed), 0.9, rng(seed), draws=400).halves[0][:, 0]

@@ -17,7 +17,7 @@ UNBIASED, BIASED = [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]
 
 
 def matrix(he, she, lost=0.0):
-    """Shares of he and of she that come out as he, and the share of either that is lost."""
+    """Return a transition matrix from the shares of he and of she that become he, and the lost share."""
     return np.array([[one * (1 - lost), (1 - one) * (1 - lost), lost] for one in (he, she)])
 
 
