@@ -1,4 +1,4 @@
-"""A worker of its own: Celery's processes, a reconciler, a watchdog and its numbers."""
+"""`assay worker`: Celery's processes, a reconciler, a watchdog and metrics."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _watching(app: Celery, settings: Settings) -> Iterator[None]:
 
 
 def _end_deaf() -> None:
-    """End this process and its idle children at once: a deaf worker may not hear a polite request either."""
+    """Kill this process and its idle children: a worker that hears no messages may ignore a signal too."""
     import billiard
 
     from workers.engine.watchdog import EXIT_DEAF
