@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from assay.catalog.shipped import specifications
 from assay.errors import SpecificationError, UnknownName
@@ -37,16 +37,7 @@ AnyMethod = (
 )
 """Every specification the API accepts, told apart by its ``method`` field."""
 
-METHODS: tuple[type[AnyMethod], ...] = (
-    RoundTrip,
-    OneHop,
-    Alternation,
-    ForcedChoice,
-    StimulusSampling,
-    Association,
-    StereotypeScore,
-    VisualStereotype,
-)
+METHODS: tuple[type[AnyMethod], ...] = get_args(AnyMethod)
 """The same as a list, in the order of the documentation."""
 
 GROUP = "assay.methods"

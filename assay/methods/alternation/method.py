@@ -25,7 +25,7 @@ from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
 from assay.methods.shared.answers import Answers
 from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
-from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply
+from assay.model import Classify, Component, Kind, Probe, Regress, Reply
 from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
 
@@ -164,15 +164,7 @@ class Alternation(Method):
                 # the same draws, so the same letters, now with all that stands beside them
                 components = components if last else self._judge(answers, again, EARLY, brief=False)
                 break
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"looks": looks},
-        )
+        return self.finding(components, {"looks": looks})
 
     def _judge(self, answers: Answers, rng: np.random.Generator, doubt: float, *, brief: bool) -> list[Component]:
         """Judge what is there; `doubt` is by what the permitted doubt is multiplied."""

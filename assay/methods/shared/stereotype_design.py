@@ -13,11 +13,12 @@ import numpy as np
 from assay.bounds import check_bounds
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
-from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.errors import OutOfBounds, UnknownName
 from assay.experiment import Method
 from assay.methods.shared.distributions import refuse_repeats
+from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.term_scores import TermScores
-from assay.model import Component, Finding, Probe, Reply
+from assay.model import Component, Probe, Reply
 from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import FoundWords, NamedWords
 
@@ -34,9 +35,6 @@ class StereotypeDesign(Method, Generic[W]):
     per_term: int
     most_per_term: int
     stop_early: bool
-    delta: float
-    confidence: float
-    aggregation: str
 
     words_type: ClassVar[type[Any]]
     """What the words are."""
@@ -53,14 +51,8 @@ class StereotypeDesign(Method, Generic[W]):
             return  # the service fills in the caller's own
         refuse_repeats("words", [one.name for one in words])
         about = list(dict.fromkeys(one.attribute for one in words))
-        named = about[0] if len(about) == 1 else "several"
-        if self.attribute not in {"", named}:
-            raise SpecificationError(
-                f"these words are about {', '.join(about)}, not about {self.attribute}; leave one of the two out",
-                "attribute",
-            )
+        object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, about))
         object.__setattr__(self, "words", words)
-        object.__setattr__(self, "attribute", named)
         self.refuse_useless(words)
 
     @abstractmethod
@@ -154,15 +146,3 @@ class StereotypeDesign(Method, Generic[W]):
                 break
         # the same draws, so the same letter, now with all that stands beside it
         return found.judge(tolerance, again)
-
-    def finding(self, components: Sequence[Component], model: dict[str, Any]) -> Finding:
-        """Make the finding; `model` is the score over all specifications."""
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"model": model},
-        )

@@ -145,7 +145,7 @@ class StereotypeScore(SentenceReferences):
             components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), judging)))
             if rung is not None:
                 measured.append(found)
-        return self.finding(components, model_score(measured))
+        return self.finding(components, {"model": model_score(measured)})
 
     def _collect(
         self, place: int, words: StereotypeWords, rng: np.random.Generator

@@ -39,7 +39,7 @@ from assay.methods.stimulus_sampling.vectors import (
     hear_vectors,
     read_vectors,
 )
-from assay.model import Classify, Component, Finding, Kind, Probe, Reason, Reply
+from assay.model import Classify, Component, Kind, Probe, Reason, Reply
 from assay.rating.component import EARLY, Measurement, Tolerance, insufficient
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
@@ -136,14 +136,7 @@ class StimulusSampling(Method):
         """Ask about generated inputs, and judge what they have in common."""
         looks: list[dict[str, Any]] = []
         component = yield from (self._by_texts(rng, looks) if self.vectors is None else self._by_vectors(rng, looks))
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=(component,),
-            confidence=self.confidence,
-            delta=self.delta,
-            detail={"looks": looks},
-        )
+        return self.finding([component], {"looks": looks})
 
     # ------------------------------------------------------------------------ texts
     def _by_texts(self, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:

@@ -7,17 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.catalog import languages
+from assay.bounds import check_bounds
+from assay.catalog import Attribute, languages
+from assay.catalog import attribute as attribute_named
+from assay.experiment import Method
+from assay.methods.shared.distributions import (
+    BlockSpec,
+    declare_blocks,
+    default_biased,
+    default_unbiased,
+    refuse_oversize,
+    refuse_repeats,
+)
+from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
-from assay.methods.translation.published_rules import analyse_blocks
-from assay.model import Component, Evidence, Interval, Letter, Probe, Reason, Reply
-from assay.rating.component import Counts, Measurement, Tolerance
+from assay.methods.translation.published_rules import adjust, analyse_blocks
+from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Probe, Reason, Reply
+from assay.rating.component import Counts, Measurement, Tolerance, look_sizes
 from assay.statistics.bayes.transition import (
     StepEffects,
     draw_excess_concordance,
@@ -42,12 +55,58 @@ OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
-def tolerance_of_one(delta: float, confidence: float, components: int, content_delta: float | None = None) -> Tolerance:
-    """Build the tolerance of one of several components.
+class TranslationMethod(Method):
+    """Base class of the methods that rate translators; the fields are declared by each of them."""
 
-    Each is asked about until it is clearer than the whole must be, so that the whole can be declared.
-    """
-    return Tolerance(delta, confidence, OTHER_DELTAS, {"content": content_delta}, confidence ** (1 / components))
+    languages: tuple[str, ...]
+    texts_per_block: int
+    max_texts_per_block: int
+    stop_early: bool
+    unbiased: tuple[Mapping[str, float], ...]
+    biased: tuple[Mapping[str, float], ...]
+    alpha: float
+
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
+    REASONS: ClassVar[Mapping[str, str]] = words.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
+    counted = staticmethod(words.counted)
+
+    def __post_init__(self) -> None:
+        """Fill in the attribute's default blocks and check the fields."""
+        check_bounds(self)
+        named = self.catalog_attribute
+        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
+        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
+        refuse_repeats("languages", self.languages)
+
+    @property
+    def catalog_attribute(self) -> Attribute:
+        """The tested attribute, as the catalog has it."""
+        return attribute_named(self.attribute)
+
+    @cached_property
+    def blocks(self) -> tuple[BlockSpec, ...]:
+        """The declared distributions as named blocks."""
+        return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
+
+    def refuse_oversize(self, most: int, what: str) -> None:
+        """Refuse more texts a block than there are distinct sentences for."""
+        first, last = self.texts_per_block, self.max_texts_per_block
+        refuse_oversize(first, last, stop_early=self.stop_early, most=most, what=what)
+
+    def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
+        """Build the test of one of several components; `rules` are the published rules to show first.
+
+        Each is asked about until it is clearer than the whole must be, so that the whole can be declared.
+        """
+        each = self.confidence ** (1 / components)
+        tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, each)
+        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
+        return TwoStepTest(sizes, tolerance, self.alpha, **rules)
+
+    def adjusted_finding(self, components: Sequence[Component]) -> Finding:
+        """Return the finding, with the p-values of step 1 adjusted for the number of components."""
+        return self.finding(components, {"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})})
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class VisualStereotype(PictureReferences):
             found = Sightings(words, answers=self.answers, sources=sources)
             components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), own)))
             measured.append(found)
-        return self.finding(components, model_score(measured))
+        return self.finding(components, {"model": model_score(measured)})
 
     def _collect(
         self, place: int, words: VisualWords
