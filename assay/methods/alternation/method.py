@@ -9,7 +9,7 @@ makes every divergence exactly 0 (METHODS section 3).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -23,14 +23,12 @@ from assay.experiment import Experiment, Method
 from assay.methods.alternation import report
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
+from assay.methods.shared.answer_tally import Asking, ask_in_batches
 from assay.methods.shared.answers import Answers
 from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
-from assay.model import Classify, Component, Kind, Probe, Regress, Reply
+from assay.model import Classify, Component, Kind, Probe, Regress
 from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
-
-BATCH = 500
-"""Questions asked at once."""
 
 
 @dataclass(frozen=True)
@@ -179,18 +177,14 @@ class Alternation(Method):
             brief=brief,
         )
 
-    def _ask(self, answers: Answers, cases: Sequence[Case]) -> Generator[Sequence[Probe], Sequence[Reply], None]:
+    def _ask(self, answers: Answers, cases: Sequence[Case]) -> Asking:
         """Ask about the profiles that have not been asked about."""
         question = Regress if self.answers == "numbers" else Classify
-        asked = [
-            (place, value, Probe(f"{case.name}/{self.values[value]}", question(given)))
+        questions = [
+            ((place, value), [Probe(f"{case.name}/{self.values[value]}", question(given))])
             for place, case in enumerate(cases)
             if place >= len(answers.cases)
             for value, given in enumerate(case.given)
         ]
         answers.cases = tuple(cases)
-        for start in range(0, len(asked), BATCH):
-            some = asked[start : start + BATCH]
-            replies = yield [probe for _, _, probe in some]
-            for (place, value, _), reply in zip(some, replies, strict=True):
-                answers.take(place, value, reply)
+        yield from ask_in_batches(questions, lambda at, replies: answers.take(*at, replies[0]))

@@ -6,7 +6,6 @@ the second. Trials come as an uploaded table, or from a classifier that is asked
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
@@ -17,13 +16,10 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from assay.bounds import check_bounds
 from assay.catalog.choices import ChoiceWords
 from assay.errors import EvidenceError, OutOfBounds, SpecificationError
-from assay.experiment import BUDGET
 from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
+from assay.methods.shared.answer_tally import Tally, ask_in_batches
 from assay.model import Classify, Probe, Reply
 from assay.rating.component import Counts
-
-BATCH = 500
-"""Questions asked at once."""
 
 
 @dataclass(frozen=True)
@@ -132,28 +128,24 @@ def ask_choices(
     asked, and counts, once.
     """
     chosen: dict[tuple[str, float], list[bool]] = {}
-    became: Counter[str] = Counter()
+    tally = Tally()
     asked: dict[str, tuple[str, float, int]] = {}
     for word in (*words.concept_words, *words.controls):
         for level in questions.levels:
             for repeat in range(questions.repeats):
                 asked.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
-    every = list(asked.items())
-    for start in range(0, len(every), BATCH):
-        some = every[start : start + BATCH]
-        replies = yield [
-            Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text)) for text, (word, level, repeat) in some
-        ]
-        for (_, (word, level, _)), reply in zip(some, replies, strict=True):
-            if reply.failure is not None:
-                became["unasked" if reply.failure.code == BUDGET else "failed"] += 1
-            elif (second := questions.chose_second(reply.value)) is None:
-                became["unusable"] += 1
-            else:
-                became["usable"] += 1
-                chosen.setdefault((word, questions.shown(level)), []).append(second)
+
+    def take(at: tuple[str, float, int], replies: Sequence[Reply]) -> None:
+        second = questions.chose_second(replies[0].value)
+        tally.count_reply(replies[0], "no-label" if second is None else None)
+        if replies[0].failure is None and second is not None:
+            chosen.setdefault((at[0], questions.shown(at[1])), []).append(second)
+
+    yield from ask_in_batches(
+        ((at, [Probe(f"choice/{at[0]}/{at[1]!r}/{at[2]}", Classify(text))]) for text, at in asked.items()), take
+    )
     trials = tuple(Trials(word, level, sum(said), len(said)) for (word, level), said in chosen.items())
-    return trials, Counts(became["usable"], became["unusable"], became["failed"], became["unasked"])
+    return trials, tally.counts
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.experiment import BUDGET
+from assay.methods.shared.answer_tally import ask_in_batches
 from assay.model import Embed, Probe, Reason, Reply
-
-BATCH = 500
-"""Texts asked at once."""
 
 LARGEST = 1e100
 """Largest number in a vector: of what lies beyond, not even the length can be computed."""
@@ -126,16 +124,16 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     place = f"embed/{model}" if model else "embed"
     said: dict[str, NDArray[np.float64]] = {}
     missing: dict[str, str] = {}
-    for start in range(0, len(distinct), BATCH):
-        some = distinct[start : start + BATCH]
-        replies = yield [Probe(f"{place}/{text}", Embed(text, model)) for text in some]
-        for text, reply in zip(some, replies, strict=True):
-            if reply.failure is not None:
-                missing[text] = reply.failure.code
-            elif (vector := _read(reply.value)) is None:
-                missing[text] = "no-vector"
-            else:
-                said[text] = vector
+
+    def take(text: str, replies: Sequence[Reply]) -> None:
+        if (failure := replies[0].failure) is not None:
+            missing[text] = failure.code
+        elif (vector := _read(replies[0].value)) is None:
+            missing[text] = "no-vector"
+        else:
+            said[text] = vector
+
+    yield from ask_in_batches(((text, [Probe(f"{place}/{text}", Embed(text, model))]) for text in distinct), take)
     dims = Counter(vector.size for vector in said.values()).most_common(1)[0][0] if said else 0
     for text, vector in list(said.items()):
         if vector.size != dims:

@@ -15,6 +15,7 @@ from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import OutOfBounds, UnknownName
 from assay.experiment import Method
+from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.term_scores import TermScores
@@ -23,8 +24,6 @@ from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import FoundWords, NamedWords
 
 W = TypeVar("W", StereotypeWords, VisualWords)
-
-Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
 class StereotypeDesign(Method, Generic[W]):

@@ -18,9 +18,9 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
+from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.sentence_generation import Writing, write_sentences
 from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
-from assay.methods.shared.stereotype_design import Asking
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.stereotype_score import report
 from assay.methods.stereotype_score import words as spoken

@@ -1,19 +1,18 @@
-"""What came back for generated inputs, and which of it is the yes."""
+"""Replies to generated inputs, and the label that is the yes."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.experiment import BUDGET
+from assay.methods.shared.answer_tally import Tally
 from assay.methods.shared.answers import Answers, read_classes
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
-from assay.rating.component import Counts
 from assay.statistics.bayes.importance import SLACK
 
 Floats = NDArray[np.float64]
@@ -27,7 +26,7 @@ TWO = 2
 
 @dataclass
 class Heard:
-    """What came back so far, by the name of what was asked.
+    """Replies so far, by the name of the input.
 
     Attributes
     ----------
@@ -37,8 +36,12 @@ class Heard:
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
 
+    def take(self, case: Case, replies: Sequence[Reply]) -> None:
+        """Keep the replies about an input."""
+        self.replies[case.name] = tuple(replies)
+
     def answers(self, cases: Sequence[Case], values: Sequence[str]) -> Answers:
-        """Give the answers to some of the profiles."""
+        """Return the answers to some of the profiles."""
         answers = Answers(tuple(cases), tuple(values), numbers=False)
         for place, case in enumerate(answers.cases):
             for value, reply in enumerate(self.replies.get(case.name, ())):
@@ -46,26 +49,12 @@ class Heard:
         return answers
 
     @property
-    def counts(self) -> Counts:
-        """What became of all questions."""
-        became = Counter(_became(reply) for replies in self.replies.values() for reply in replies)
-        return Counts(became["usable"], became["unusable"], became["failed"], became["unasked"])
-
-    @property
-    def why(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Why replies failed, and why they could not be read, with how many of each."""
-        replies = [reply for held in self.replies.values() for reply in held]
-        failed = Counter(
-            reply.failure.code for reply in replies if reply.failure is not None and reply.failure.code != BUDGET
-        )
-        unusable = sum(_became(reply) == "unusable" for reply in replies)
-        return dict(failed), {"no-label": unusable} if unusable else {}
-
-
-def _became(reply: Reply) -> str:
-    if reply.failure is not None:
-        return "unasked" if reply.failure.code == BUDGET else "failed"
-    return "unusable" if read_classes(reply.value) is None else "usable"
+    def tally(self) -> Tally:
+        """Counts of all replies."""
+        tally = Tally()
+        for reply in chain.from_iterable(self.replies.values()):
+            tally.count_reply(reply, "no-label" if read_classes(reply.value) is None else None)
+        return tally
 
 
 # ---------------------------------------------------------------------------- the yes

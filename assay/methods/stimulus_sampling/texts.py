@@ -21,7 +21,7 @@ from assay.statistics.bayes.surrogate import DEFENCE, fit_surrogate
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
-from assay.statistics.intervals.sampling_effects import Paired
+from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects, paired_effects
 
 Floats = NDArray[np.float64]
 
@@ -92,8 +92,23 @@ class TextsHeard:
         """Fit a logit in the profiles' words to the mean probability of yes over the values."""
         return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))
 
-    def texts(self) -> Texts:
-        """Give every text with what it counts."""
+    @property
+    def clusters(self) -> dict[str, dict[str, int]]:
+        """Number of clusters of each kind, as the detail of a component has it."""
+        return {"clusters": {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}}
+
+    @property
+    def rates(self) -> Floats:
+        """Yes rate by value and side, shape (values, 2)."""
+        return self.paired.rates
+
+    def effects(self, tie: float, rng: np.random.Generator) -> SamplingEffects:
+        """Draw both effects."""
+        return paired_effects(self.paired, tie, rng)
+
+    @property
+    def resemblance(self) -> Texts:
+        """Every text with its share among the inputs that make a yes."""
         places = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.taken, len(self.values))
         return Texts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from assay.model import Reason, Reply
 from assay.statistics.bayes.importance import Weights, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, Surrogate, log_mean_probability, sample_posterior
 from assay.statistics.intervals.both_sides import SIDES
+from assay.statistics.intervals.sampling_effects import SamplingEffects, cell_effects
 
 Floats = NDArray[np.float64]
 Place = tuple[int, int]
@@ -92,8 +94,8 @@ class CellsHeard:
         Numbers whose mean is the cell's yes rate.
     weights : Weights
         Importance of each vector.
-    shown : VectorsHeard
-        What is told of them.
+    resemblance : VectorsHeard
+        The vectors, with their shares among the inputs that make a yes.
     """
 
     values: tuple[str, ...]
@@ -101,12 +103,20 @@ class CellsHeard:
     label: str
     cells: Mapping[tuple[int, int], Floats]
     weights: Weights
-    shown: VectorsHeard
+    resemblance: VectorsHeard
+
+    clusters: ClassVar[dict[str, dict[str, int]]] = {}
+    carried_by: ClassVar[dict[str, float]] = {}
+    """Vectors are drawn one by one: nothing of one is shared with another."""
 
     @property
     def rates(self) -> Floats:
         """Yes rate of each cell, shape (values, 2)."""
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
+
+    def effects(self, tie: float, rng: np.random.Generator) -> SamplingEffects:
+        """Draw both effects."""
+        return cell_effects(self.cells, len(self.values), tie, rng)
 
 
 def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Floats] | Reason:
@@ -168,7 +178,7 @@ def hear_vectors(
     corrected = yes * scale
     each = corrected / np.bincount(ids, minlength=len(replies))[ids]
     prior = [(value, one.draw(BEFORE, rng)) for (value, _), one in stimuli.priors.items()]
-    shown = VectorsHeard(
+    resemblance = VectorsHeard(
         names=stimuli.names,
         values=stimuli.values,
         before=np.concatenate([drawn for _, drawn in prior]),
@@ -183,5 +193,5 @@ def hear_vectors(
         label=label,
         cells={cell: corrected[ids == place] for place, cell in enumerate(replies)},
         weights=weigh(yes, 1 / scale),
-        shown=shown,
+        resemblance=resemblance,
     )

@@ -8,15 +8,17 @@ names neither label.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from string import Formatter
 from typing import Any, Literal
 
 from assay.catalog.stereotypes import VisualWords
 from assay.catalog.terms import any_of, folded
 from assay.errors import SpecificationError
-from assay.methods.shared.answer_tally import AnswerTally
+from assay.methods.shared.answer_tally import AnswerTally, Asking, ask_in_batches
 from assay.methods.visual_stereotype.inputs import Shown
 from assay.model import Look, Probe, Reply
 from assay.statistics.bayes.stereotype_terms import TIE, TIED_WITHIN
@@ -26,9 +28,6 @@ QUESTION = "Which of these fits the picture best: {labels}?"
 
 ORDER_WITHIN = 0.01
 """Difference of probabilities that is not one of order: a tenth of the usual tolerance, and services round."""
-
-BATCH = 500
-"""Questions asked at once, give or take a picture's."""
 
 FIRST, SECOND = 1.0, 0.0
 
@@ -96,7 +95,7 @@ def ask_pictures(
     *,
     first: int = 0,
     both: bool,
-) -> Generator[Sequence[Probe], Sequence[Reply], None]:
+) -> Asking:
     """Ask about pictures until the budget is used up.
 
     Parameters
@@ -118,22 +117,15 @@ def ask_pictures(
     """
     reader = Reader(words)
     orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
-    step = max(1, BATCH // len(orders))
-    for start in range(0, len(pictures), step):
-        some = pictures[start : start + step]
-        replies = iter(
-            (
-                yield [
-                    Probe(f"{place}/{number}/{one.term}/{at}", Look(one.image, order, written(question, order)))
-                    for number, one in enumerate(some, start=first + start)
-                    for at, order in enumerate(orders)
-                ]
-            )
-        )
-        for one in some:
-            tally.take(one, [next(replies) for _ in orders], reader)
-        if tally.unasked:
-            return
+
+    def probes_of(number: int, picture: Shown) -> list[Probe]:
+        name = f"{place}/{number}/{picture.term}"
+        looks = (Look(picture.image, order, written(question, order)) for order in orders)
+        return [Probe(f"{name}/{at}", look) for at, look in enumerate(looks)]
+
+    allowed = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
+    numbered = ((picture, probes_of(number, picture)) for number, picture in allowed)
+    yield from ask_in_batches(numbered, partial(tally.take, reader=reader))
 
 
 def written(question: str, labels: Sequence[str]) -> str:

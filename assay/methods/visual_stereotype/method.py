@@ -18,7 +18,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.catalog.stereotypes import VisualWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.methods.shared.stereotype_design import Asking
+from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.visual_stereotype import report
 from assay.methods.visual_stereotype import words as spoken
