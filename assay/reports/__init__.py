@@ -18,6 +18,7 @@ from assay.errors import UnknownName
 from assay.experiment import Method
 from assay.reports import html, json, markdown, terminal
 from assay.reports.embeds import apisjson, azure, backstage, badge, huggingface, jsonld, linkset, overlay, shields
+from assay.reports.embeds.notation import yaml_text
 from assay.reports.embeds.public_view import Shown
 
 __all__ = [
@@ -34,8 +35,6 @@ __all__ = [
 
 GROUP = "assay.reports"
 """Entry-point group in which installed packages offer a `Format`."""
-
-YAML = "application/yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,37 +95,21 @@ class Embed:
     summary: str
     content: Callable[[Shown], dict[str, Any]] | None = None
 
+    @classmethod
+    def in_yaml(cls, file: str, content: Callable[[Shown], dict[str, Any]], title: str, summary: str) -> Embed:
+        """Make an embed that is written in YAML."""
+        return cls(file, "application/yaml", lambda shown: yaml_text(content(shown)), title, summary, content)
+
 
 EMBEDS: tuple[Embed, ...] = (
     Embed("badge.svg", "image/svg+xml", badge.render, "Badge", "Letter, date and age, as an image for any page."),
     Embed("badge.json", "application/json", shields.render, "Badge data", "For the endpoint badge of shields.io."),
-    Embed(
-        "overlay.yaml",
-        YAML,
-        overlay.render,
-        "Overlay",
-        "Adds `info.x-bias-rating` to OpenAPI files.",
-        overlay.content,
-    ),
+    Embed.in_yaml("overlay.yaml", overlay.content, "Overlay", "Adds `info.x-bias-rating` to OpenAPI files."),
     Embed("linkset.json", linkset.MEDIA_TYPE, linkset.render, "Links", "From service to rating to forms (RFC 9264)."),
-    Embed(
-        "backstage.yaml",
-        YAML,
-        backstage.render,
-        "Annotations",
-        "And links, for a Backstage entity.",
-        backstage.content,
-    ),
+    Embed.in_yaml("backstage.yaml", backstage.content, "Annotations", "And links, for a Backstage entity."),
     Embed("apis.json", "application/json", apisjson.render, "APIs.json entry", "For a provider's index of services."),
     Embed("azure-api-center.json", "application/json", azure.render, "Azure metadata", "For Azure API Center."),
-    Embed(
-        "huggingface.yaml",
-        YAML,
-        huggingface.render,
-        "Model index",
-        "For a Hugging Face model card.",
-        huggingface.content,
-    ),
+    Embed.in_yaml("huggingface.yaml", huggingface.content, "Model index", "For a Hugging Face model card."),
     Embed("jsonld.json", "application/ld+json", jsonld.render, "Linked data", "A schema.org Review, for a web page."),
 )
 """Every form for other places."""

@@ -93,11 +93,7 @@ def _reasons(reasons: Iterable[Said]) -> str:
 
 
 def _example(one: Example) -> str:
-    parts = [("asked", one.asked), ("on its way", one.middle), ("returned", one.returned)]
-    said = [f"{name}: {escape(text)}" for name, text in parts if text is not None]
-    said += [f"read as: {escape(', '.join(one.read))}"] if one.read else []
-    said += [f"lost: {escape(one.why)}"] if one.why else []
-    return "- " + "  \n  ".join(said)
+    return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in one.lines)
 
 
 def _code(code: str) -> str:

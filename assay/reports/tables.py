@@ -69,11 +69,8 @@ def column_total(shares: Shares) -> float:
 # ---------------------------------------------------------------------------- of a rating
 def probabilities(verdict: Verdict, title: str = "Probability of each letter") -> Table:
     """Each letter with its meaning and its probability."""
-    given = verdict.probabilities or {}
-    rows = tuple(
-        (letter.value, LETTERS[letter].title, decimal(given.get(letter)))
-        for letter in (Letter.BS, Letter.DSBS, Letter.UCS)
-    )
+    letters = zip((Letter.BS, Letter.DSBS, Letter.UCS), verdict.shares(), strict=True)
+    rows = tuple((letter.value, LETTERS[letter].title, decimal(share)) for letter, share in letters)
     return Table(title, ("Letter", "Meaning", "Probability"), rows)
 
 
@@ -112,8 +109,7 @@ def overview(rating: RatingView) -> Table:
     """Every component in a line."""
     rows, heat = [], []
     for one in rating.components:
-        given = one.verdict.probabilities or {}
-        shares = [given.get(letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)]
+        shares = one.verdict.shares()
         step_1, step_2 = one.effect("step_1"), one.effect("step_2")
         estimates = [None if effect is None else effect.estimate for effect in (step_1, step_2)]
         numbers = ("–" if number is None else decimal(number) for number in (*shares, *estimates))
@@ -227,8 +223,7 @@ def looks(component: Component) -> Table:
     """The decision trace: what was known at each look."""
     rows = []
     for look in component.looks:
-        given = look.verdict.probabilities or {}
-        shares = (decimal(given.get(letter)) for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+        shares = map(decimal, look.verdict.shares())
         letter = look.verdict.letter.value if look.verdict.letter else NOT_MEASURED
         then = "stopped" if look.stopped else "went on"
         rows.append((count(look.number), count(look.texts_per_block), *shares, letter, then))
@@ -240,8 +235,7 @@ def sensitivity(component: Component) -> Table:
     """The probabilities under other tolerances."""
     rows = []
     for delta, verdict in sorted(component.sensitivity.items(), key=lambda one: _size(one[0])):
-        given = verdict.probabilities or {}
-        shares = (decimal(given.get(letter)) for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+        shares = map(decimal, verdict.shares())
         rows.append((delta, *shares, verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
     return Table("If another tolerance had been declared", columns, tuple(rows))

@@ -125,12 +125,8 @@ class _Page:
                 yield from self._example(example)
 
     def _example(self, one: Example) -> Iterator[str]:
-        read_as = ", ".join(one.read) or None
-        parts = {"asked": one.asked, "on its way": one.middle, "returned": one.returned, "read as": read_as}
-        parts["lost"] = one.why or None
-        for name, text in parts.items():
-            if text is not None:
-                yield from self._hanging(f"  {name:<11}", text)
+        for name, text in one.lines:
+            yield from self._hanging(f"  {name:<11}", text)
         yield ""
 
     def _reasons(self, reasons: Iterable[Said]) -> Iterator[str]:

@@ -200,6 +200,10 @@ class Verdict:
     probabilities: Mapping[Letter, float] | None
     steps: Steps = BALANCED
 
+    def shares(self) -> list[float | None]:
+        """Return the probability of each letter, the worst letter first."""
+        return [(self.probabilities or {}).get(letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)]
+
     @property
     def headline(self) -> str:
         """The verdict in one line."""
@@ -254,6 +258,13 @@ class Example:
     returned: str | None
     read: tuple[str, ...]
     why: str | None
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """The parts that are known, each with its name."""
+        texts = {"asked": self.asked, "on its way": self.middle, "returned": self.returned}
+        more = {"read as": ", ".join(self.read) or None, "lost": self.why or None}
+        return [(name, text) for name, text in {**texts, **more}.items() if text is not None]
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,6 @@ NAMED = 40
 OWN, OTHERS = "own stereotypes", "others' stereotypes"
 """What P2's connections `associated` and `different` are called in pictures."""
 
-OWN, OTHERS = "own stereotypes", "others' stereotypes"
-"""What P2's connections `associated` and `different` are called in pictures."""
-
 CONNECTIONS = Sheet(
     "connections",
     "Mean distances by connection",

@@ -129,9 +129,10 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         method = super().with_references(found)
         return replace(method, trials=tuple(Trials(**row) for row in found.trials)) if found.trials else method
 
-    def phrases(self, word: str) -> tuple[str, ...]:
-        """Put a word into each template."""
-        return tuple(template.replace("{word}", word) for template in self.templates)
+    @property
+    def replicates(self) -> Replicates:
+        """What the point of a word is measured over."""
+        return Replicates(self.templates, self.half_samples, self.weight, self.normalise)
 
     def expected_probes(self) -> int:
         """Count what is asked."""
@@ -144,7 +145,9 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
 
     def _texts(self) -> list[str]:
         words = self.known_words
-        spoken = [phrase for word in (*words.concept_words, *words.controls) for phrase in self.phrases(word)]
+        spoken = [
+            phrase for word in (*words.concept_words, *words.controls) for phrase in self.replicates.phrases(word)
+        ]
         return [cue for pair in words.cues for cue in pair] + spoken
 
     def design(self, rng: np.random.Generator) -> Experiment:
@@ -158,8 +161,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             for model in self.models or ("",):
                 space = yield from ask_vectors(self._texts(), model)
                 spaces.append(space)
-            replicates = Replicates(self.templates, self.half_samples, self.weight, self.normalise)
-            component = judge_vectors(self.known_words, spaces, replicates, tolerance, rng)
+            component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng)
         return self.finding([component])
 
     def _by_choices(

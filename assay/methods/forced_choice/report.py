@@ -129,15 +129,11 @@ def _curves(part: Part) -> Picture | None:
 
 
 def _curve(row: Part, levels: tuple[float, ...]) -> Series | None:
-    written = charts.numbers_in(row, "curve")
-    control = row.get("role") == "control"
-    label = (parts.text(row, "word") or "word") + (" (control)" if control else "")
+    written, control = charts.numbers_in(row, "curve"), row.get("role") == "control"
     if written and len(written) == len(levels):
-        return Series(label, written, int(control), dashed=control)
+        return Series(_word(row), written, int(control), dashed=control)
     fitted = _fitted(row, levels)
-    if fitted is None:
-        return None
-    return Series(label, fitted, int(control), dashed=control, points=_chosen(row))
+    return None if fitted is None else Series(_word(row), fitted, int(control), dashed=control, points=_chosen(row))
 
 
 def _fitted(row: Part, levels: tuple[float, ...]) -> tuple[float, ...] | None:

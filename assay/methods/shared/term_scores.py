@@ -12,7 +12,7 @@ import numpy as np
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords, VisualWords
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
-from assay.methods.shared.coverage import ENOUGH
+from assay.methods.shared.coverage import Coverage, cover, uncovered
 from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, stereotype_effects
 from assay.model import Component, Evidence, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
@@ -162,18 +162,10 @@ class TermScores(ABC, Generic[W, T, F]):
             "probabilities": None if given is None else asdict(given),
         }
 
-    def coverage(self) -> dict[Role, dict[str, Any]]:
+    def coverage(self) -> dict[str, Coverage]:
         """Count for each list which of its terms have a usable answer."""
-        found = {item.term for item in self.tally.results}
-        return {
-            role: {
-                "words": len(terms),
-                "found": sum(term in found for term in terms),
-                "missing": [term for term in terms if term not in found],
-            }
-            for role in ROLES
-            if (terms := self.words.terms(role))
-        }
+        lists = {LISTS[role]: terms for role in ROLES if (terms := self.words.terms(role))}
+        return cover(lists, {item.term for item in self.tally.results})
 
     def reason(self, code: str, facts: dict[str, Any]) -> Reason:
         """Make a reason about this specification."""
@@ -183,7 +175,7 @@ class TermScores(ABC, Generic[W, T, F]):
         tally = self.tally
         return {
             "sides": {"first": self.words.first, "second": self.words.second},
-            "coverage": {LISTS[role]: one for role, one in self.coverage().items()},
+            "coverage": {name: one.as_json() for name, one in self.coverage().items()},
             "failed_why": dict(tally.failed_why),
             "unusable_why": dict(tally.unusable_why),
             "unasked": tally.unasked,
@@ -200,17 +192,12 @@ class TermScores(ABC, Generic[W, T, F]):
         lost = tally.asked - len(tally.results)
         if tally.asked and lost > LOST_SHARE * tally.asked:
             return [self.lost_reason(lost)]
-        low = [
-            self.reason("coverage-low", {"group": LISTS[role], "least": ENOUGH, **one})
-            for role, one in coverage.items()
-            if one["found"] < ENOUGH * one["words"]
-        ]
-        if low:
+        if low := uncovered(coverage, self.words.name):
             return [*self.author_reasons(), *low]
         return self.undecided_reasons() or [
-            self.reason("one-term-only", {"group": LISTS[role], "term": self.words.terms(role)[0]})
-            for role, one in coverage.items()
-            if one["found"] < LEAST_TERMS
+            self.reason("one-term-only", {"group": LISTS[role], "term": terms[0]})
+            for role in ROLES
+            if (terms := self.words.terms(role)) and coverage[LISTS[role]].found < LEAST_TERMS
         ]
 
     def _why(self, letter: Letter, neutral: float, score: float) -> Reason:

@@ -11,7 +11,7 @@ import numpy as np
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
 from assay.methods.shared.sentences import Pair
-from assay.methods.shared.term_scores import TIED, Outcome, TermScores, counted, pooled
+from assay.methods.shared.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
 from assay.model import Reason
 from assay.rating.component import result_or_why
@@ -71,7 +71,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
 
     def undecided_reasons(self) -> list[Reason]:
         """Find lists in which every pair is a tie."""
-        lists = list(self.coverage())
+        lists = [role for role in ROLES if self.words.terms(role)]
         ties = [role for role in lists if self._only_ties(role)]
         if not ties:
             return []

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.model import Kind
-from assay.reports.embeds.notation import yaml_text
 from assay.reports.embeds.public_view import Shown
 
 TASKS: Mapping[str, str] = {
@@ -21,13 +20,8 @@ TASKS: Mapping[str, str] = {
 ANY_TASK = "other"
 
 
-def render(shown: Shown) -> str:
-    """Write the index; without a rating it has no results."""
-    return yaml_text(content(shown))
-
-
 def content(shown: Shown) -> dict[str, Any]:
-    """Give what the index says."""
+    """Return the index; without a rating it has no results."""
     return {"model-index": [{"name": shown.target, "results": [_result(shown)] if shown.id else []}]}
 
 

@@ -72,8 +72,4 @@ def _examples(examples: Sequence[Example]) -> Markup | None:
 
 
 def _example(one: Example) -> Markup:
-    texts = (("asked", one.asked), ("on its way", one.middle), ("returned", one.returned))
-    lines = [(name, foreign(text)) for name, text in texts if text is not None]
-    lines += [("read as", foreign(", ".join(one.read)))] if one.read else []
-    lines += [("lost", foreign(one.why))] if one.why else []
-    return tag("li", tag("dl", *((tag("dt", name), tag("dd", said)) for name, said in lines)))
+    return tag("li", tag("dl", *((tag("dt", name), tag("dd", foreign(said))) for name, said in one.lines)))
