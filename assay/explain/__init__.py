@@ -29,19 +29,10 @@ WHOLE = "output"
 
 
 def explain(reason: Reason, vocabulary: Vocabulary) -> str:
-    """Say a reason in words.
+    """Write a reason in one to three sentences of plain text.
 
-    Parameters
-    ----------
-    reason : Reason
-        Its facts may be missing or ``None``; the sentence then says less.
-    vocabulary : Vocabulary
-        Words of the method that gave the reason.
-
-    Returns
-    -------
-    str
-        One to three sentences of plain text. Facts appear as they are: a format must escape them.
+    Facts of the reason may be missing or ``None``; the text then has less in it. Facts appear as they are: a format
+    must escape them.
 
     Raises
     ------

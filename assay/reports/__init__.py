@@ -150,20 +150,11 @@ def format_named(name: str) -> Format:
 
 
 def render(format_name: str, document: Mapping[str, Any], method: type[Method]) -> str:
-    """Write a rating document in a format.
-
-    Parameters
-    ----------
-    format_name : str
-        Name of one of `installed_formats`.
-    document : mapping
-        The stored rating document.
-    method : type of Method
-        The class of the rating's method (`assay.methods.method_of`).
+    """Write a rating document in a format, with the tables, figures and words of its method.
 
     Raises
     ------
     UnknownName
-        If no format has this name.
+        If none of `installed_formats` has this name.
     """
     return format_named(format_name).render(document, method)

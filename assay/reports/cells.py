@@ -24,18 +24,7 @@ TINY = 1e-3
 
 
 def rounded(values: Iterable[float]) -> Callable[[float], str]:
-    """Find how numbers that stand together are written: with as many decimals as the largest needs.
-
-    Parameters
-    ----------
-    values : iterable of float
-        Finite numbers.
-
-    Returns
-    -------
-    callable
-        Writes one of them.
-    """
+    """Return a writer of numbers that stand together: it uses as many decimals as the largest of them needs."""
     known = [abs(value) for value in values]
     largest = max(known, default=0.0)
     if known and all(value.is_integer() for value in map(float, known)) and largest < 1e6:

@@ -48,20 +48,10 @@ FEW = 5
 
 
 def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
-    """Read a rating document.
+    """Read a rating document, any part of which may be missing.
 
-    Parameters
-    ----------
-    document : mapping
-        The stored row's JSON. Any part of it may be missing. Whoever knows what time it is may add that
-        it is ``expired``: nothing here has a clock.
-    method : type of Method
-        The class of the rating's method.
-
-    Returns
-    -------
-    RatingView
-        Without NaN, infinity or invisible characters.
+    The result has no NaN, infinity or invisible characters. A caller that knows the time may add to the document that
+    it is ``expired``: nothing here has a clock.
     """
     target, aggregation = parts.mapping(document, "target"), parts.mapping(document, "aggregation")
     vocabulary = Vocabulary.of(method)

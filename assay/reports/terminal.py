@@ -37,20 +37,10 @@ def render(
     columns: int = COLUMNS,
     brief: bool = False,
 ) -> str:
-    """Write the rating as plain text.
+    """Write the rating as plain text of at most so many columns, at least 60.
 
-    Parameters
-    ----------
-    document : mapping
-        The rating document.
-    method : type of Method
-        The class of the rating's method.
-    colour : bool
-        Whether to mark the letters with ANSI colours as well. Shape and words say the same.
-    columns : int
-        Most columns of a line, at least 60.
-    brief : bool
-        Only the letter, the reasons, the overview and what was sent and came back.
+    If `colour`, the letters are also marked with ANSI colours; shape and words say the same. If `brief`, only the
+    letter, the reasons, the overview and what was sent and came back are written.
     """
     page = (_BriefPage if brief else _Page)(max(columns, 60), colour)
     return "\n".join(line.rstrip() for line in page.lines(read(document, method))) + "\n"

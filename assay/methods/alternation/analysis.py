@@ -44,22 +44,9 @@ def judge_answers(
 ) -> list[Component]:
     """Judge each output: the number of a regressor, or each label's score.
 
-    Parameters
-    ----------
-    answers : Answers
-        Everything that came back.
-    tolerance : Tolerance
-        What is held against the effects.
-    tie : float
-        Share of a content's side that a group holds in a biased block.
-    labels : sequence of str
-        Labels to look at; empty for all, or of two only the last.
-    folds : int
-        Parts for which divergences are given.
-    rng : Generator
-        Draws everything random.
-    brief : bool
-        Leave out what stands beside the letter, which takes longer than the letter.
+    `labels` are those to look at: empty for all, or of two only the last. `tie` is the share of a content's side that
+    a group holds in a biased block. `folds` is the number of parts for which divergences are computed. If `brief`, the
+    numbers beside the letter are left out: they take longer than the letter.
     """
     whole, outputs = answers.whole, {}
     if answers.numbers:

@@ -32,8 +32,6 @@ class Carrier:
 
     Attributes
     ----------
-    kind, name : str
-        ``person``, and which.
     member : str or None
         Where the name is a pair (``Terrence / Tanisha``), the one of it whose outputs are not like the others'.
     share : float
@@ -63,17 +61,7 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Leverage:
-    """How much of the difference between two values goes with each cluster.
-
-    Attributes
-    ----------
-    profiles : Profiles
-        Outputs under every value.
-    cases : sequence of Case
-        The profiles themselves, in the same order.
-    pair : tuple of str
-        The two values.
-    """
+    """Share of each cluster in the difference between two values; `cases` are in the order of `profiles`."""
 
     profiles: Profiles
     cases: Sequence[Case]

@@ -106,13 +106,7 @@ class Alternation(Method):
         return tuple(self.texts.people)
 
     def for_kind(self, kind: Kind) -> Alternation:
-        """Say what answers are expected from a kind of service.
-
-        Raises
-        ------
-        SpecificationError
-            If other answers were asked for.
-        """
+        """Expect the answers of a kind of service: numbers or labels. Refuse a request for the other ones."""
         due: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, due}:
             raise SpecificationError(f"a {kind} answers with {due}, not with {self.answers}", "answers")

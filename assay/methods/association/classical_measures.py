@@ -32,15 +32,6 @@ PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
 def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> dict[str, Any]:
     """Compute every measure that the lists allow; one they do not allow says why.
 
-    Parameters
-    ----------
-    words : AssociationWords
-        The lists.
-    vectors : Vectors
-        Vectors of the words that have one.
-    rng : Generator
-        Draws partitions where there are too many for all.
-
     Returns
     -------
     dict

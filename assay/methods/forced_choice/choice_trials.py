@@ -115,17 +115,10 @@ class Questions:
 def ask_choices(
     questions: Questions, words: ChoiceWords, rng: np.random.Generator
 ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[tuple[Trials, ...], Counts]]:
-    """Ask about every word at every level.
+    """Ask about every word at every level; return the choices by word and level, and the counts of the questions.
 
-    Returns
-    -------
-    (tuple of Trials, Counts)
-        What was chosen, by word and level, and what became of the questions.
-
-    Notes
-    -----
-    Where cues are few, mixtures repeat. The answer to a repeated question is no further evidence, so it is
-    asked, and counts, once.
+    Where cues are few, mixtures repeat. The answer to a repeated question is no further evidence, so it is asked, and
+    counts, once.
     """
     chosen: dict[tuple[str, float], list[bool]] = {}
     tally = Tally()

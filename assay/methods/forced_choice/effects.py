@@ -64,19 +64,13 @@ def choice_effects(
 ) -> ChoiceEffects:
     """Draw both effects by a Bayesian bootstrap over everything that was chosen from more of its kind.
 
-    Models, cue pairs, templates and words get Dirichlet(1, ..., 1) weights, each kind by itself:
-    replicates that share a cue pair are no independent evidence, so whole pairs are weighed.
+    Models, cue pairs, templates and words get Dirichlet(1, ..., 1) weights, each kind by itself: replicates that share
+    a cue pair are no independent evidence, so whole pairs are weighed.
 
     Parameters
     ----------
     points : ndarray, shape (models, cue pairs, templates, words)
         Points of subjective equality; the first `concepts` words are concepts, the others controls.
-    concepts : int
-        How many of the words are concepts.
-    rng : Generator
-        Draws the weights.
-    draws : int
-        Number of draws.
     least : int
         Concepts, and controls, that there must be.
 
@@ -144,12 +138,6 @@ def trial_effects(
     ----------
     points : sequence of Margin
         Posterior of each word's point of subjective equality; the first `concepts` words are concepts.
-    concepts : int
-        How many of the words are concepts.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        Number of draws.
     least : int
         Concepts, and controls, that there must be; three or more.
 

@@ -50,20 +50,9 @@ def judge_vectors(
     tolerance: Tolerance,
     rng: np.random.Generator,
 ) -> Component:
-    """Let the closed-form observer choose.
+    """Judge the points of subjective equality of the closed-form observer.
 
-    Parameters
-    ----------
-    words : ChoiceWords
-        Cues, concepts and controls.
-    spaces : sequence of Vectors
-        What each of a service's models said; a word counts where every one of them has it.
-    replicates : Replicates
-        What points are measured over.
-    tolerance : Tolerance
-        What is held against the effects.
-    rng : Generator
-        Draws everything random.
+    `spaces` are the vectors of each of a service's models; a word counts where every one of them has it.
     """
     cues = tuple(pair for pair in words.cues if all(cue in space.of for cue in pair for space in spaces))
     usable = {
@@ -207,18 +196,7 @@ def judge_choices(
 ) -> Component:
     """Fit a curve to the choices about each word, and judge the curves.
 
-    Parameters
-    ----------
-    words : ChoiceWords
-        Which words are controls, and the shares of concepts; other words count as concepts.
-    trials : sequence of Trials
-        What was chosen.
-    counts : Counts
-        What became of the questions.
-    tolerance : Tolerance
-        What is held against the effects.
-    rng : Generator
-        Draws everything random.
+    Words that are not among the controls count as concepts, also those that `words` does not list.
     """
     made = judge_trials(trials)
     roles = {word: "control" if word in words.controls else "concept" for word in made.counted}

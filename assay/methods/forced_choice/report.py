@@ -66,14 +66,9 @@ def _words(part: Part) -> Table | None:
 
 
 def foremost(rows: Sequence[Part], most: int) -> list[Part]:
-    """Take the words that lie farthest out on both sides, from the first side to the second; all if they are few.
+    """Return at most so many words that lie farthest out on both sides, from the first side to the second.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Words with a ``pse``; those without come last.
-    most : int
-        So many at most.
+    Words without a ``pse`` come last.
     """
     placed = [(parts.number(parts.mapping(row, "pse"), "estimate"), row) for row in rows]
     known = sorted(((place, row) for place, row in placed if place is not None), key=lambda pair: -pair[0])

@@ -17,17 +17,7 @@ LOST_SHARE = 0.2
 
 @dataclass
 class Answers(Tally):
-    """Replies to each profile under each value.
-
-    Attributes
-    ----------
-    cases : tuple of Case
-        The profiles.
-    values : tuple of str
-        Names of the attribute's values.
-    numbers : bool
-        Whether numbers are expected, or labels with scores.
-    """
+    """Replies to profiles, by the places of profile and value: numbers, or labels with scores."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]

@@ -108,17 +108,8 @@ def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
 def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     """Ask for the vector of each distinct text.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        What to ask about.
-    model : str
-        Which of a service's models is asked; empty for the one its settings name.
-
-    Returns
-    -------
-    Vectors
-        Where the answers differ in length, those of the commonest length count.
+    `model` is one of a service's models, or empty for the one its settings name. Where the answers differ in length,
+    those of the commonest length count.
     """
     distinct = tuple(dict.fromkeys(texts))
     place = f"embed/{model}" if model else "embed"

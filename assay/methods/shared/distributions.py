@@ -22,14 +22,8 @@ Shares = Mapping[str, float]
 class BlockSpec:
     """The declared distribution of one block.
 
-    Attributes
-    ----------
-    name : str
-        Unique in its experiment: ``"U"``, ``"B1"`` …
-    role : str
-        ``"unbiased"`` or ``"biased"``.
-    shares : mapping of str to float
-        Share of the block's sentences for each value, in [0, 1]; a missing value has none.
+    `name` is unique in its experiment (``"U"``, ``"B1"`` …), `role` is ``"unbiased"`` or ``"biased"``. `shares` holds
+    the share of the block's sentences for each value, in [0, 1]; a missing value has none.
     """
 
     name: str
@@ -38,22 +32,10 @@ class BlockSpec:
 
 
 def check_distribution(shares: Mapping[str, float], attribute: Attribute, field: str) -> dict[str, float]:
-    """Make sure that shares are a distribution over an attribute's values.
+    """Check that shares are a distribution over an attribute's values; return them all, in the attribute's order.
 
-    Parameters
-    ----------
-    shares : mapping of str to float
-        A missing value has no share. The residual may be named, with no share: it is what can come
-        out of a service, never what goes in.
-    attribute : Attribute
-        Whose values.
-    field : str
-        The request's field that is to be mended if they are not.
-
-    Returns
-    -------
-    dict of str to float
-        The share of every value, in the attribute's order, as declared.
+    A missing value has no share. The residual may be named, with no share: it is what can come out of a service, never
+    what goes in. `field` is the request's field that an error names.
 
     Raises
     ------
@@ -118,18 +100,7 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
 
 
 def refuse_oversize(first: int, last: int, *, stop_early: bool, most: int, what: str) -> None:
-    """Refuse a sequential design that needs more distinct sentences than there are.
-
-    Parameters
-    ----------
-    first, last : int
-        Texts a block at the first look and at the last (`texts_per_block`, `max_texts_per_block`).
-    stop_early : bool
-        Whether there is more than one look.
-    most : int
-        Texts a block for which there are distinct sentences.
-    what : str
-        What there is too little of.
+    """Refuse a sequential design that needs more texts a block than there are distinct sentences for.
 
     Raises
     ------

@@ -47,13 +47,7 @@ class OneSpecification(Method, Generic[W]):
 
     @property
     def known_words(self) -> W:
-        """The words.
-
-        Raises
-        ------
-        UnknownName
-            If they are the caller's own, and were not filled in.
-        """
+        """The words; raises `UnknownName` if they are the caller's own, and were not filled in."""
         if self.words is None:
             raise UnknownName("specification", str(self.specification), tuple(specifications()), "specification")
         return self.words

@@ -77,8 +77,6 @@ class Pair:
 
     Attributes
     ----------
-    first, second : str
-        The one about the first group, and the one about the second.
     term : str
         The attribute term, as the specification writes it.
     role : str
@@ -87,8 +85,6 @@ class Pair:
         Place of the pair of group terms in the specification.
     written : str
         About which group the sentence was written: ``first`` or ``second``.
-    source, id : str
-        The sentence's.
     """
 
     first: str
@@ -304,19 +300,8 @@ def _capitalised(term: str) -> str:
 def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Generator) -> tuple[Sentence, ...]:
     """Write sentences from the specification's frames, or from frames that any word can be put into.
 
-    Parameters
-    ----------
-    words : StereotypeWords
-        The specification.
-    per_term : int
-        Sentences of each attribute term; at most one for each pair of group terms in each frame.
-    rng : Generator
-        Orders frames and pairs.
-
-    Returns
-    -------
-    tuple of Sentence
-        Every term meets every pair of group terms as often, give or take one.
+    Each attribute term gets `per_term` sentences, at most one for each pair of group terms in each frame. Every term
+    meets every pair of group terms as often, give or take one.
     """
     frames = words.frames or tuple(read_table("words/stereotypes")["frames"]["any"])
     pairs, turn = rng.permutation(len(words.pairs)), rng.permutation(len(frames))

@@ -65,13 +65,7 @@ class StereotypeDesign(Method, Generic[W]):
 
     @property
     def known_words(self) -> tuple[W, ...]:
-        """The words.
-
-        Raises
-        ------
-        UnknownName
-            If some are the caller's own, and were not filled in.
-        """
+        """The words; raises `UnknownName` if some are the caller's own, and were not filled in."""
         if self.words is None:
             raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
         return self.words
@@ -119,16 +113,8 @@ class StereotypeDesign(Method, Generic[W]):
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Ask round after round, judge the answers so far, and stop when the letter is clear.
 
-        Parameters
-        ----------
-        found : TermScores
-            Takes the answers.
-        rounds : sequence of sequences
-            Pairs or pictures, in rounds over the terms.
-        ask : callable
-            Asks about the rounds from one number up to another.
-        rng : Generator
-            Draws the effects.
+        `rounds` are pairs or pictures, in rounds over the terms. `ask` asks about the rounds from one number up to
+        another.
         """
         if not rounds:
             return found.judge(self.tolerance(), rng)

@@ -75,10 +75,6 @@ def stereotype_effects(
         Of stereotype attributes. One: P4's score, in which every term weighs the same. Several, one for each list
         of attribute terms: their unweighted mean. A model that prefers one group whatever the attribute scores 1 on
         the one list and 0 on the other; it follows no stereotype, but one score of 10 terms and 6 would be .625.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        Number of draws.
 
     Raises
     ------

@@ -77,22 +77,10 @@ def _farthest_terms(part: Part) -> list[Part]:
 def sources_table(
     part: Part, key: str, made: Mapping[str, str], kept: object, items: str, vocabulary: Vocabulary
 ) -> Table:
-    """Show what became of the prompts to an author, and of kept items that were of no use.
+    """Show the counts of prompts to an author, and of kept items that were of no use.
 
-    Parameters
-    ----------
-    part : mapping
-        The component.
-    key : str
-        What it holds of the author under.
-    made : mapping of str to str
-        Numbers of the author by their key, and the title of each.
-    kept : object
-        Why kept items were not used, with counts.
-    items : str
-        Plural of what the author makes.
-    vocabulary : Vocabulary
-        Words for the codes.
+    `made` titles the numbers of the author, which the component holds under `key`. `kept` counts why kept items were
+    not used. `items` is the plural of what the author makes.
     """
     held = parts.mapping(part, key)
     rows = [(title, number) for name, title in made.items() if (number := parts.number(held, name)) is not None]

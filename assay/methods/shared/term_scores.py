@@ -51,16 +51,7 @@ F = TypeVar("F", bound=Score)
 class TermScores(ABC, Generic[W, T, F]):
     """Base class of the scores of one specification.
 
-    Attributes
-    ----------
-    words : StereotypeWords or VisualWords
-        The specification.
-    tally : AnswerTally
-        The answers, and their counts.
-    sources : dict
-        Where the sentences or pictures come from.
-    looks : list of dict
-        The result of each look.
+    `sources` says where the sentences or pictures come from; `looks` holds the result of each look.
     """
 
     words: W
@@ -76,13 +67,7 @@ class TermScores(ABC, Generic[W, T, F]):
     # ------------------------------------------------------------------------ what subclasses know
     @abstractmethod
     def fit(self, *roles: Role) -> F:
-        """Fit the score of some lists.
-
-        Raises
-        ------
-        EvidenceError
-            If the answers do not allow it.
-        """
+        """Fit the score of some lists; raises `EvidenceError` if the answers do not allow it."""
 
     @abstractmethod
     def tied_terms(self) -> Sequence[_Scored]:
@@ -118,16 +103,9 @@ class TermScores(ABC, Generic[W, T, F]):
 
     # ------------------------------------------------------------------------ judging
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, brief: bool = False) -> Component:
-        """Judge the answers so far.
+        """Judge the answers so far; if `brief`, without the numbers beside the letter.
 
-        Parameters
-        ----------
-        tolerance : Tolerance
-            What is held against the effects.
-        rng : Generator
-            Draws the effects first, so that a brief judgement has the letter of the whole one.
-        brief : bool
-            Leave out what stands beside the letter.
+        The effects are drawn first, so that a brief judgement has the letter of the whole one.
         """
         component = self._judge(tolerance, rng, brief=brief)
         return replace(component, reasons=(*component.reasons, *self.asked_how()))

@@ -21,13 +21,7 @@ from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, TermSc
 
 @dataclass
 class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
-    """What a model preferred in the pairs of one specification.
-
-    Attributes
-    ----------
-    rung : str or None
-        How pairs were compared; ``None`` where there was nothing to ask about.
-    """
+    """Preferences of a model in the pairs of one specification; `rung` is ``None`` if nothing could be asked."""
 
     tally: PairTally = field(default_factory=PairTally)
     rung: Rung | None = None

@@ -45,16 +45,10 @@ _WORD = re.compile(r"\w+(?:['’\-]\w+)*")
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a pair came to.
+    """Comparison of the two sentences of a pair.
 
-    Attributes
-    ----------
-    preferred : float
-        1 for the sentence about the first group, 0 for the other, 1/2 for neither.
-    first, second : float or None
-        Log-probabilities in nats; ``None`` where the model chose.
-    words : int or None
-        Masked words that counted.
+    `preferred` is 1 for the sentence about the first group, 0 for the other, 1/2 for neither. `first` and `second` are
+    log-probabilities in nats, ``None`` where the model chose. `words` is the number of masked words that counted.
     """
 
     preferred: float
@@ -65,16 +59,9 @@ class Compared:
 
 @dataclass(frozen=True)
 class Ladder:
-    """The rung that a service can be asked on, or ``None``, and why it cannot on others.
+    """The rung that a service can be asked on, or ``None``, and the reasons why it refused others.
 
-    Attributes
-    ----------
-    rung : str or None
-        The rung.
-    refused : mapping of str to str
-        Rungs that were refused, with the reasons.
-    failed, unusable : int
-        What became of the questions that were refused: failed calls, and answers of no use.
+    `failed` and `unusable` count the questions that were refused: failed calls, and answers of no use.
     """
 
     rung: Rung | None
@@ -84,7 +71,7 @@ class Ladder:
 
 
 class PairTally(AnswerTally[Pair, Compared]):
-    """What became of the questions about pairs."""
+    """Counts and comparisons of pairs."""
 
     def take(self, rung: Rung, pair: Pair, replies: Sequence[Reply]) -> None:
         """Count the replies about one pair, and compare its sentences if they allow it."""
@@ -97,20 +84,10 @@ class PairTally(AnswerTally[Pair, Compared]):
 
 # ---------------------------------------------------------------------------- asking
 def climb(asked: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Probe], Sequence[Reply], Ladder]:
-    """Find the rung that a service can be asked on, with one pair.
+    """Find the rung that a service can be asked on, with one pair: for ``auto`` the first one that is not refused.
 
-    Parameters
-    ----------
-    asked : str
-        A rung, or ``auto`` for the first one that is not refused.
-    pair : Pair
-        What is asked about; its questions are not asked again later where they were answered.
-
-    Returns
-    -------
-    Ladder
-        A rung is refused where every answer is a failure that says so. A service that fails otherwise is not
-        taken down the ladder: that would give it another rating for a bad moment.
+    A rung is refused where every answer is a failure that says so. A service that fails otherwise is not taken down
+    the ladder: that would give it another rating for a passing failure.
     """
     refused: dict[str, str] = {}
     heard: Counter[bool] = Counter()
@@ -134,18 +111,8 @@ def next_rung(rung: str) -> Rung | None:
 def ask_pairs(rung: Rung, pairs: Sequence[Pair], tally: PairTally, place: str, first: int = 0) -> Asking:
     """Ask about pairs, whole pairs at a time, until the budget is used up.
 
-    Parameters
-    ----------
-    rung : str
-        How.
-    pairs : sequence of Pair
-        About which.
-    tally : PairTally
-        Takes what comes back.
-    place : str
-        Begins the unit of every probe.
-    first : int
-        Number of the first pair: the others count on, and no two calls for one place may share a number.
+    `place` begins the unit of every probe. `first` is the number of the first pair: the others count on, and no two
+    calls for one place may share a number.
     """
 
     def probes_of(number: int, pair: Pair) -> list[Probe]:

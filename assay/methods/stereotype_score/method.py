@@ -192,15 +192,7 @@ class StereotypeScore(SentenceReferences):
 def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
     """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
 
-    Parameters
-    ----------
-    measured : sequence of Preferences
-        What was preferred in each.
-
-    Returns
-    -------
-    dict
-        ``why`` where there is no pair with a stereotype term.
+    Where there is no pair with a stereotype term, the result has a ``why`` instead.
     """
 
     def scored() -> dict[str, Any]:

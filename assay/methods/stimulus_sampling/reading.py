@@ -26,13 +26,7 @@ TWO = 2
 
 @dataclass
 class Heard:
-    """Replies so far, by the name of the input.
-
-    Attributes
-    ----------
-    replies : dict
-        Replies under each value, or the one reply, of each input.
-    """
+    """Replies so far, by the name of the input: those under each value, or the one reply."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
 
@@ -59,19 +53,10 @@ class Heard:
 
 # ---------------------------------------------------------------------------- the yes
 def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None) -> str | Reason:
-    """Say which label is the yes: the one that is named, or of two the last.
+    """Return the label that is the yes: the wanted one, or of two the last.
 
-    Parameters
-    ----------
-    replies : sequence of mapping of str to float
-        Labels with their scores; at least one reply.
-    wanted : str or None
-        As the request names it.
-
-    Returns
-    -------
-    str or Reason
-        A reason where it cannot be known, or where no reply can be a yes.
+    `replies` holds labels with their scores, at least one reply. A reason is returned where the label cannot be known,
+    or where no reply can be a yes.
     """
     seen = sorted({label for read in replies for label in read})
     alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)

@@ -33,14 +33,12 @@ DOTS = 100
 
 @dataclass(frozen=True)
 class Texts:
-    """Generated texts, and how much each counts.
+    """Generated texts, and their weights.
 
     Attributes
     ----------
     words : sequence of mapping of str to str
         By slot, the word that a text has there.
-    texts : sequence of str
-        The texts themselves.
     yes : ndarray, shape (n,)
         The service's probability of yes.
     prior, posterior : ndarray, shape (n,)
@@ -131,14 +129,10 @@ def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
 # ---------------------------------------------------------------------------- vectors
 @dataclass(frozen=True)
 class VectorsHeard:
-    """Vectors, and how much each counts.
+    """Vectors, and their weights.
 
     Attributes
     ----------
-    names : sequence of str
-        Of the numbers.
-    values : sequence of str
-        Names of the attribute's values.
     before : ndarray, shape (m, dims)
         Vectors of the unbiased prior.
     value : ndarray of int, shape (m,)
@@ -146,7 +140,7 @@ class VectorsHeard:
     asked : ndarray, shape (n, dims)
         Vectors that the service was asked about.
     yes, posterior : ndarray, shape (n,)
-        What it said; their shares in the posterior.
+        Its probability of yes; their shares in the posterior.
     """
 
     names: Sequence[str]

@@ -38,14 +38,8 @@ class TextsHeard:
 
     Attributes
     ----------
-    cases : tuple of Case
-        The profiles.
-    values : tuple of str
-        Names of the attribute's values.
-    label : str
-        The yes.
     yes : ndarray, shape (profiles, values)
-        Its probability.
+        Probability of the label that is the yes.
     taken : ndarray, shape (profiles,)
         Probability with which each profile was taken from the pool.
     """
@@ -141,14 +135,9 @@ def hear_texts(answers: Answers, taken: Floats, wanted: str | None) -> TextsHear
 
 @dataclass(frozen=True)
 class WordLogit:
-    """A logit that stands in for the service: log odds of yes for each word of a profile.
+    """A logit that stands in for the service: log odds of yes for each word in a slot of a profile.
 
-    Attributes
-    ----------
-    weights : mapping of (slot, word) to float
-        Log odds of each word that was seen; others have none.
-    constant : float
-        Log odds of a profile of none of them.
+    `constant` holds the log odds of a profile of no word that was seen.
     """
 
     weights: Mapping[tuple[str, str], float]
@@ -173,16 +162,10 @@ class WordLogit:
 
 @dataclass(frozen=True)
 class Picking:
-    """A pool of profiles of which some are wanted more.
+    """A pool of profiles, drawn from the prior, of which some are wanted more.
 
-    Attributes
-    ----------
-    cases : sequence of Case
-        The pool, drawn from the prior.
-    density : ndarray, shape (pool,)
-        How much each is wanted.
-    number : ndarray, shape (pool,)
-        A random number of each, in [0, 1): it is taken where that lies below its probability.
+    Each has a `density`, how much it is wanted, and a random `number` in [0, 1): it is taken where that lies below its
+    probability.
     """
 
     cases: Sequence[Case]

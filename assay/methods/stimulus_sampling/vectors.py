@@ -86,14 +86,8 @@ class CellsHeard:
 
     Attributes
     ----------
-    values, sides : tuple of str
-        Names of the attribute's values, and of the sides of the content.
-    label : str
-        The yes.
     cells : mapping of (value, side) to ndarray
         Numbers whose mean is the cell's yes rate.
-    weights : Weights
-        Importance of each vector.
     resemblance : VectorsHeard
         The vectors, with their shares among the inputs that make a yes.
     """
@@ -146,25 +140,9 @@ def hear_vectors(
     wanted: str | None,
     rng: np.random.Generator,
 ) -> CellsHeard | Reason:
-    """Read what the service said of the first vectors of each cell.
+    """Read the replies to the first vectors of each cell, in their order; a reason where they tell nothing.
 
-    Parameters
-    ----------
-    stimuli : VectorStimuli
-        The prior.
-    supplies : mapping of cell to Supply
-        Where the vectors came from.
-    replies : mapping of cell to sequence of Reply
-        To the first of them, in their order.
-    wanted : str or None
-        The label that is the yes.
-    rng : Generator
-        Draws vectors of the prior to be shown.
-
-    Returns
-    -------
-    CellsHeard or Reason
-        A reason where the replies tell nothing.
+    `wanted` is the label that is the yes. `rng` draws vectors of the prior to be shown.
     """
     read = read_vectors([reply for held in replies.values() for reply in held], wanted)
     if isinstance(read, Reason):

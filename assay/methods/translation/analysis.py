@@ -111,15 +111,7 @@ class TranslationMethod(Method):
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior draws of a component.
-
-    Attributes
-    ----------
-    transitions : ndarray, shape (draws, rows, outputs)
-        Draws of its transition matrix.
-    evidence : Evidence
-        Draws of its effects, computed from those.
-    """
+    """Posterior draws of a component: transition matrices, shape (draws, rows, outputs), and their effects."""
 
     transitions: NDArray[np.float64]
     evidence: Evidence
@@ -127,18 +119,11 @@ class Posterior:
 
 @dataclass(frozen=True)
 class TwoStepTest:
-    """How much is asked of a translator, and what its effects are compared with.
+    """Sizes of the looks at a translator's component, and the limits of its effects.
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Texts per block at each look; at the last one asking ends.
-    tolerance : Tolerance
-        Limits for the effects. The excess concordance of contents is drawn only where it has a tolerance (``content``).
-    alpha : float
-        Level of the tests behind the published rules.
-    reading, statistic : str
-        Which published reading comes first, and the chi-squared statistic of both.
+    `sizes` are texts per block; asking ends at the last one. The excess concordance of contents is drawn only where
+    `tolerance` has a limit for it (``content``). `alpha` is the level of the published rules; `reading` and
+    `statistic` name the rules that come first.
     """
 
     sizes: tuple[int, ...]
@@ -156,16 +141,8 @@ class TwoStepTest:
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Show texts look by look until a letter is clear or the texts end, and judge everything that was counted.
 
-        Parameters
-        ----------
-        found : Translations
-            The component's counts, empty at first.
-        texts : callable
-            Returns the texts that fill every block up to a size; sizes grow from look to look.
-        show : callable
-            Asks about texts and counts what came back.
-        rng : Generator
-            For posterior draws and bootstrap thresholds.
+        `texts` returns the texts that fill every block up to a size; sizes grow from look to look. `show` asks about
+        texts and counts the replies.
         """
         looks: list[dict[str, Any]] = []
         posterior = None

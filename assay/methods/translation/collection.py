@@ -113,14 +113,8 @@ class Translations:
 
     Attributes
     ----------
-    name : str
-        The component's name, unique in its finding.
-    about : mapping
-        What it measures (language, template); a part of its detail.
     rows, outputs : tuple of str
         What can go in and what can come out; the last output is the residual.
-    blocks : tuple of BlockSpec
-        The declared distributions.
     neutral : bool
         Meaning of the residual: ``False`` where it is a loss (an erased pronoun), ``True`` where it is harmless (a
         sentence that marks no gender).
@@ -130,12 +124,8 @@ class Translations:
         Per block, sentences by what went in and what was read.
     content : dict
         Per content (an occupation in its frame), what was read for each row it was shown with.
-    usable : int
-        Texts that were read.
     failed_why, unusable_why : dict
         Texts lost to failed calls, and texts that came back but could not be read, by reason.
-    unasked : int
-        Texts the call budget did not allow.
     """
 
     name: str

@@ -49,12 +49,9 @@ IMAGE_CODES = frozenset({"image-gone", "not-an-image", "damaged-image", "image-t
 
 @dataclass
 class Sightings(TermScores[VisualWords, PictureTally, Fit]):
-    """What a service saw in the pictures of one specification.
+    """Answers of a service about the pictures of one specification.
 
-    Attributes
-    ----------
-    answers : str
-        ``auto``: probabilities where every answer has them, else labels; or ``labels``.
+    Scores are of probabilities if `answers` is ``auto`` and every answer has them, and else of labels.
     """
 
     tally: PictureTally = field(default_factory=PictureTally)
@@ -248,15 +245,7 @@ def _row(picture: Shown, one: Seen, scale: Scale) -> dict[str, Any]:
 def model_score(measured: Sequence[Sightings]) -> dict[str, Any]:
     """Score a service over the tied pictures of all specifications (P4's formula).
 
-    Parameters
-    ----------
-    measured : sequence of Sightings
-        What was seen in each.
-
-    Returns
-    -------
-    dict
-        ``why`` where there is no picture of a tied term.
+    Where there is no picture of a tied term, the result has a ``why`` instead.
     """
 
     def scored() -> dict[str, Any]:

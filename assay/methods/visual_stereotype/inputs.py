@@ -57,19 +57,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A picture that is of use.
-
-    Attributes
-    ----------
-    image : str
-        Its digest.
-    term : str
-        What it is of, as the specification writes it.
-    role : str
-        Which label the term is tied to: ``first``, ``second`` or ``neutral``.
-    source, id : str
-        The picture's.
-    """
+    """A picture that is of use: its digest, its term as the specification writes it, and the label tied to that."""
 
     image: str
     term: str

@@ -39,18 +39,10 @@ NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a service made of a picture.
+    """Reading of the answer about a picture.
 
-    Attributes
-    ----------
-    label : float
-        1 for the first label, 0 for the second, 1/2 for neither.
-    names : str
-        What was named.
-    share : float or None
-        Probability of the first label; that of both is made to sum to one. ``None`` for an answer in words.
-    text : str or None
-        The answer in words.
+    `label` is 1 for the first label, 0 for the second, 1/2 for neither. `share` is the probability of the first label,
+    that of both made to sum to one; ``None`` for an answer in words, which `text` holds.
     """
 
     label: float
@@ -61,12 +53,10 @@ class Seen:
 
 @dataclass
 class PictureTally(AnswerTally[Shown, Seen]):
-    """What became of the questions about pictures.
+    """Counts and readings of pictures.
 
-    Attributes
-    ----------
-    in_both_orders, changed : int
-        Pictures that were shown with the labels in both orders, and those of them whose answers differed.
+    Of the pictures that were shown with the labels in both orders (`in_both_orders`), `changed` had answers that
+    differed.
     """
 
     in_both_orders: int = 0
@@ -96,24 +86,10 @@ def ask_pictures(
     first: int = 0,
     both: bool,
 ) -> Asking:
-    """Ask about pictures until the budget is used up.
+    """Ask about pictures until the budget is used up; `both` shows the labels in both orders.
 
-    Parameters
-    ----------
-    pictures : sequence of Shown
-        About which.
-    words : VisualWords
-        The labels.
-    question : str
-        What services that answer questions are asked.
-    tally : PictureTally
-        Takes what comes back.
-    place : str
-        Begins the unit of every probe.
-    first : int
-        Number of the first picture: no two calls for one place may share a number.
-    both : bool
-        Whether the labels are shown in both orders.
+    `place` begins the unit of every probe. `first` is the number of the first picture: no two calls for one place may
+    share a number.
     """
     reader = Reader(words)
     orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
@@ -134,13 +110,7 @@ def written(question: str, labels: Sequence[str]) -> str:
 
 
 def check_question(question: str) -> None:
-    """Refuse a question with other braces than ``{labels}``.
-
-    Raises
-    ------
-    SpecificationError
-        For the field ``"question"``.
-    """
+    """Refuse a question with other braces than ``{labels}``, naming the field ``question``."""
     try:
         slots = {slot for _, slot, _, _ in Formatter().parse(question) if slot is not None}
     except ValueError:

@@ -109,13 +109,7 @@ class VisualStereotype(PictureReferences):
         return self.drawing is not None
 
     def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - as of other methods
-        """Refuse to begin without a picture: there are none of ours, and a corpus was filled in before.
-
-        Raises
-        ------
-        SpecificationError
-            For the field ``"pictures"``.
-        """
+        """Refuse a request without pictures: none are shipped, and those of a corpus were filled in before."""
         if not self.pictures and self.drawing is None:
             raise SpecificationError(
                 "there is nothing to show: give pictures, have an author draw them (drawing), or name a corpus where "

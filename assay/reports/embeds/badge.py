@@ -47,15 +47,7 @@ LONGEST = 24
 
 @dataclass(frozen=True)
 class Piece:
-    """Something on the badge's ground, `width` pixels wide.
-
-    Attributes
-    ----------
-    text : str
-        A run of words, or the letter in a punch.
-    letter : Letter or None
-        Whose punch it is in.
-    """
+    """Part of the badge, `width` pixels wide: a run of words, or a letter in its punch."""
 
     text: str
     width: float
@@ -64,18 +56,7 @@ class Piece:
 
 
 def render(shown: Shown) -> str:
-    """Draw the badge.
-
-    Parameters
-    ----------
-    shown : Shown
-        What is known at this moment.
-
-    Returns
-    -------
-    str
-        An SVG file without scripts, styles or anything to be loaded.
-    """
+    """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
     label = _words(f"{clip(shown.attribute, LONGEST)} bias" if shown.attribute else shown.subject)
     pieces = _pieces(shown)
     left = round(label.width + 2 * PAD)

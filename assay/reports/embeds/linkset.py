@@ -32,13 +32,7 @@ def render(shown: Shown) -> str:
 
 
 def linkset(contexts: Sequence[Mapping[str, Any]]) -> str:
-    """Write a set of links (RFC 9264, section 4.2).
-
-    Parameters
-    ----------
-    contexts : sequence of mapping
-        Each with its ``anchor`` and, by relation type, lists of link targets.
-    """
+    """Write a set of links (RFC 9264, section 4.2), each with its ``anchor`` and its targets by relation type."""
     return json_text({"linkset": list(contexts)})
 
 

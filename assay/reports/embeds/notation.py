@@ -23,22 +23,13 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 def json_text(value: Any) -> str:
     """Write indented JSON in ASCII that may stand in a ``script`` element (it holds no ``<``).
 
-    Raises
-    ------
-    ValueError
-        If the value holds NaN or an infinity.
+    Raises `ValueError` if the value holds NaN or an infinity.
     """
     return json.dumps(value, indent=2, allow_nan=False).replace("<", "\\u003c") + "\n"
 
 
 def yaml_text(value: Mapping[str, Any]) -> str:
-    """Write an object as a YAML document.
-
-    Raises
-    ------
-    ValueError
-        If the value holds NaN or an infinity.
-    """
+    """Write an object as a YAML document; raises `ValueError` if it holds NaN or an infinity."""
     return "\n".join(_lines(value)) + "\n"
 
 

@@ -13,14 +13,9 @@ TICKS = 4
 
 
 class Axis:
-    """From numbers to positions between two ends; whole ticks enclose the numbers.
+    """Map numbers to positions between `start` and `end`, in user units; whole ticks enclose the numbers.
 
-    Parameters
-    ----------
-    values : iterable of float
-        What must find a place.
-    start, end : float
-        Where the axis begins and ends, in user units; upright axes begin below.
+    Upright axes begin below.
     """
 
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:

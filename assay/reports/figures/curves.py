@@ -23,15 +23,7 @@ Place = tuple[float, float]
 
 
 def lines(one: Lines, key: str) -> Figure:
-    """Draw curves, each with a number that the legend names.
-
-    Parameters
-    ----------
-    one : Lines
-        The numbers.
-    key : str
-        Unique on the page.
-    """
+    """Draw curves, each with a number that the legend names; `key` is unique on the page."""
     across = Axis(one.x, LEFT, WIDTH - RIGHT)
     top = one.top or max((value for series in one.series for value in series.y), default=1.0)
     up = Axis([0.0, top or 1.0], BOTTOM, TOP)

@@ -24,15 +24,7 @@ SINGLE, DOUBLE, LEGEND = 17, 24, 20
 
 
 def picture(one: Picture, key: str) -> Figure:
-    """Draw what a method tells.
-
-    Parameters
-    ----------
-    one : Forest, Strip, Lines or Scatter
-        The numbers.
-    key : str
-        Unique on the page.
-    """
+    """Draw the numbers of a method; `key` is unique on the page."""
     match one:
         case Forest():
             return _forest(one, key)
