@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 WHOLE = "output"
-"""Name of the one component of a service that has one output: nothing would be told by naming it."""
+"""Name of the one component of a service with one output; sentences leave it out."""
 
 
 def explain(reason: Reason, vocabulary: Vocabulary) -> str:
@@ -47,7 +47,7 @@ def explain(reason: Reason, vocabulary: Vocabulary) -> str:
 
 
 def _parts(reason: Reason) -> dict[str, list[str]]:
-    """Name the components a sentence lists; one that is the whole has no name of its own."""
+    """Return the components that a sentence lists; the only output is called "the output"."""
     named = reason.facts.get("components")
     if not isinstance(named, list | tuple):
         return {}
@@ -55,7 +55,7 @@ def _parts(reason: Reason) -> dict[str, list[str]]:
 
 
 def _where(reason: Reason) -> str:
-    """Say which component a sentence is about: "Through Spanish (possessive), " for es/possessive."""
+    """Return the beginning of a sentence about a component: "Through Spanish (possessive), " for es/possessive."""
     name, language = reason.component or "", reason.facts.get("language")
     if name == WHOLE:
         return ""
@@ -66,7 +66,7 @@ def _where(reason: Reason) -> str:
 
 
 def words_for(letter: Letter | str | None, declared: bool) -> LetterWords:
-    """Give the words for a rating: its letter's if it is declared, else those for an open one."""
+    """Return the words for a rating: its letter's if it is declared, else those for an open one."""
     if letter is None:
         return UNMEASURED
     return LETTERS[Letter(letter)] if declared else UNDECLARED

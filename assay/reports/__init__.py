@@ -1,4 +1,4 @@
-"""Reports: the stored rating document in every form people ask for.
+"""Reports: the stored rating document in every format.
 
 A format is one module with a `render` and one line in `FORMATS`; nothing else names it. Packages
 of others add theirs as a `Format` under the entry-point group ``assay.reports``.
@@ -39,7 +39,7 @@ GROUP = "assay.reports"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A form in which a rating can be had.
+    """A format of the report.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ FORMATS: tuple[Format, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A form in which other places show a rating.
+    """A format in which other places show a rating.
 
     Attributes
     ----------
@@ -112,11 +112,11 @@ EMBEDS: tuple[Embed, ...] = (
     Embed.in_yaml("huggingface.yaml", huggingface.content, "Model index", "For a Hugging Face model card."),
     Embed("jsonld.json", "application/ld+json", jsonld.render, "Linked data", "A schema.org Review, for a web page."),
 )
-"""Every form for other places."""
+"""Every format for other places."""
 
 
 def installed_formats() -> tuple[Format, ...]:
-    """Every format: ours, then those of installed packages under names that are still free.
+    """Return every format: ours, then those of installed packages whose names are not taken.
 
     Raises
     ------

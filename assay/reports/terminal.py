@@ -16,7 +16,7 @@ from assay.reports.reading import read
 from assay.reports.view import Component, Example, RatingView, Said, Table, Verdict
 
 COLUMNS = 88
-"""Width unless another is asked for."""
+"""Default width in columns."""
 
 RULE_DIFFERS = "published-rule-differs"
 """The short report has the published rules as a table and does not repeat them in words."""
@@ -51,7 +51,7 @@ class _Page:
         self.columns, self.colour = columns, colour
 
     def lines(self, rating: RatingView) -> Iterator[str]:
-        """Every line of the report."""
+        """Return every line of the report."""
         yield from self._stamp(rating)
         yield from self._text(rating.verdict.words.meaning, rating.verdict.words.advice)
         yield from self._reasons(rating.reasons)
@@ -152,10 +152,10 @@ class _Page:
 
 
 class _BriefPage(_Page):
-    """The same report for someone who wants to know the letter and why."""
+    """The short report: the letter and its reasons."""
 
     def lines(self, rating: RatingView) -> Iterator[str]:
-        """Every line of the short report."""
+        """Return every line of the short report."""
         yield from self._stamp(rating)
         yield from self._text(rating.verdict.words.meaning, rating.verdict.words.advice)
         yield from self._reasons(each for each in rating.reasons if each.code != RULE_DIFFERS)

@@ -88,7 +88,7 @@ class Alternation(Method):
     figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
-        """Fill in the catalog's profiles and refuse what cannot be carried out."""
+        """Fill in the catalog's profiles and check the fields."""
         check_bounds(self)
         if self.texts is not None and self.records is not None:
             raise SpecificationError("give texts or records, not both: they are different profiles", "records")
@@ -120,7 +120,7 @@ class Alternation(Method):
         return References(rows=NamedRows(records.upload, records.column, records.values, records.most, "records"))
 
     def with_references(self, found: Found) -> Alternation:
-        """Put the rows in."""
+        """Return the method with the rows of the upload."""
         if self.records is None or not found.rows:
             return self
         return replace(self, records=self.records.with_rows(found.rows))
@@ -153,13 +153,13 @@ class Alternation(Method):
             components = self._judge(answers, look, 1.0 if last else EARLY, brief=not last)
             looks.append({"profiles": size, "letters": {one.name: one.letter for one in components}})
             if answers.unasked or all(one.declared or one.letter is None for one in components):
-                # the same draws, so the same letters, now with all that stands beside them
+                # the same draws, so the same letters, now with the numbers beside them
                 components = components if last else self._judge(answers, again, EARLY, brief=False)
                 break
         return self.finding(components, {"looks": looks})
 
     def _judge(self, answers: Answers, rng: np.random.Generator, doubt: float, *, brief: bool) -> list[Component]:
-        """Judge what is there; `doubt` is by what the permitted doubt is multiplied."""
+        """Judge the answers so far; `doubt` multiplies the permitted error."""
         confidence = 1 - doubt * (1 - self.confidence)
         return judge_answers(
             answers,

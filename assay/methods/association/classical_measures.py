@@ -1,4 +1,4 @@
-"""The measures of embedding bias that came before: shown beside the posterior, never its headline (METHODS section 6).
+"""Earlier measures of embedding bias, shown beside the posterior (METHODS section 6).
 
 Each is one number without uncertainty, or with that of one test; what they say of the same lists is of use to
 whoever knows them, and the null check says how often chance alone makes a number as large.

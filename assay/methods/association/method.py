@@ -34,7 +34,7 @@ from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
 from assay.statistics.intervals.worst_block import largest_interval
 
 CONNECTIONS = ("associated", "different", "human", "neutral")
-"""What an attribute word can be to a protected word."""
+"""Kinds of relation between an attribute word and a protected word."""
 
 MASS = 0.89
 """Mass of the intervals P2 prints."""
@@ -140,7 +140,7 @@ class Association(OneSpecification[AssociationWords]):
             "classical": classical_measures(words, vectors, rng),
         }
         if lacking:
-            # the posterior stands, but of other lists than were declared: it carries no letter
+            # the posterior is of fewer words than were declared, so it gives no letter
             return measurement.give_up(*lacking, seen=intervals)
         return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence), intervals)
 
@@ -155,7 +155,7 @@ class Distances:
     distance: NDArray[np.float64]
 
     def as_json(self) -> dict[str, Any]:
-        """Write them by protected word and connection."""
+        """Return the distances by protected word and connection."""
         written: dict[str, Any] = {}
         for word, other, connection, distance in zip(
             self.protected.tolist(),
@@ -194,7 +194,7 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
 
 
 def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -> tuple[Evidence, dict[str, Interval]]:
-    """Draw both effects from the posterior (METHODS section 6), and state them.
+    """Draw both effects from the posterior and summarise them (METHODS section 6).
 
     Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
     each word's from its own rows: the hierarchy would draw the groups towards each other.

@@ -1,4 +1,4 @@
-"""Real choices between two cues: what people or a service answered, and questions that ask a service.
+"""Choices between two cues: uploaded trials, and questions to a service.
 
 Where an observer answers questions, each answer is a trial: at a level of mixing it chose the first cue or
 the second. Trials come as an uploaded table, or from a classifier that is asked (METHODS section 4).
@@ -44,7 +44,7 @@ class Trials:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse counts that cannot be."""
+        """Refuse impossible counts."""
         check_bounds(self)
         if self.chose_second > self.trials:
             raise OutOfBounds(
@@ -81,7 +81,7 @@ class Questions:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse questions that ask nothing."""
+        """Refuse questions without slots, and labels or levels that do not differ."""
         check_bounds(self)
         for slot in ("{cues}", "{word}"):
             if self.text.count(slot) != 1:
@@ -100,7 +100,7 @@ class Questions:
         return self.text.replace("{cues}", " ".join(shuffled)).replace("{word}", word)
 
     def shown(self, level: float) -> float:
-        """Give the share of second cues that a mixture of whole words really has."""
+        """Return the share of second cues in a mixture, which holds whole words."""
         return round(level * self.mixed) / self.mixed
 
     def chose_second(self, value: Any) -> bool | None:
@@ -143,14 +143,14 @@ def ask_choices(
 
 @dataclass(frozen=True)
 class Judgements:
-    """Curves fitted to the trials of each word, and why others have none."""
+    """Curves fitted to the trials of each word, and the reasons why other words have none."""
 
     fits: Mapping[str, PsychometricFit]
     without: Mapping[str, str]
     counted: Mapping[str, tuple[Trials, ...]]
 
     def table(self, roles: Mapping[str, str], shares: Mapping[str, float | None]) -> list[dict[str, Any]]:
-        """Write every word's numbers down; ``why`` where no curve could be fitted."""
+        """Return every word's numbers; ``why`` where no curve could be fitted."""
         rows = []
         for word, trials in self.counted.items():
             row: dict[str, Any] = {"word": word, "role": roles.get(word, "concept"), "share": shares.get(word)}

@@ -108,7 +108,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
                 )
 
     def for_kind(self, kind: Kind) -> ForcedChoice:
-        """Say how a kind of service is asked: for vectors, or questions."""
+        """Fit the questions to a kind of service: an embedder has none."""
         if kind is Kind.EMBEDDER:
             if self.questions is not None:
                 raise SpecificationError("an embedder is asked for vectors, not questions; leave them out", "questions")
@@ -125,17 +125,17 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         )
 
     def with_references(self, found: Found) -> ForcedChoice:
-        """Put words in, and choices that were made already."""
+        """Return the method with the words and the uploaded trials."""
         method = super().with_references(found)
         return replace(method, trials=tuple(Trials(**row) for row in found.trials)) if found.trials else method
 
     @property
     def replicates(self) -> Replicates:
-        """What the point of a word is measured over."""
+        """The phrases, dimensions and weight that points are measured with."""
         return Replicates(self.templates, self.half_samples, self.weight, self.normalise)
 
     def expected_probes(self) -> int:
-        """Count what is asked."""
+        """Count the questions or texts."""
         if self.trials or self.words is None:
             return 0
         if self.questions is not None:
@@ -151,7 +151,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         return [cue for pair in words.cues for cue in pair] + spoken
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask for every vector or choice, then see on which side each word falls."""
+        """Ask for every vector or choice, then judge the points of the words."""
         tolerance = Tolerance.around(self.delta, self.confidence)
         component: Component
         if self.trials or self.questions is not None:
@@ -167,7 +167,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     def _by_choices(
         self, tolerance: Tolerance, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        """Take the choices that were made, or ask for them."""
+        """Judge the uploaded choices, or ask for choices and judge those."""
         trials: Sequence[Trials] = self.trials
         counts = Counts(sum(one.trials for one in trials))
         if not trials:

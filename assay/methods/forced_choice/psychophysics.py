@@ -1,4 +1,4 @@
-"""From vectors or choices to a component of forced choice (METHODS section 4)."""
+"""Effects and letter of forced choice, from vectors or from choices (METHODS section 4)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
 
 LEAST = 3
-"""Words that controls and concepts must have each: a spread needs three."""
+"""Fewest controls, and fewest concepts: a spread needs three."""
 
 LEVELS = tuple(round(float(level), 2) for level in np.linspace(-0.5, 1.5, 41))
-"""Levels of mixing at which psychometric curves are written down."""
+"""Levels of mixing at which psychometric curves are reported."""
 
 Table = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """What the point of a word is measured over: phrases and halves of the dimensions; its weight and length."""
+    """Settings of a measurement: phrases, halves of the dimensions, weight and length of the concept."""
 
     templates: tuple[str, ...]
     half_samples: int
@@ -96,7 +96,7 @@ def _measurement_of(
     covered: Mapping[str, Coverage],
     tolerance: Tolerance,
 ) -> Measurement:
-    """Begin the component of some vectors: what was answered, and which words have one."""
+    """Make the measurement of some vectors, with counts and coverage."""
     return Measurement(
         name=words.name,
         counts=Counts(
@@ -123,7 +123,7 @@ def _points(
     replicates: Replicates,
     kept: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Find every point of subjective equality in some dimensions, or all; shape (cue pairs, templates, words)."""
+    """Compute the points of subjective equality in some or all dimensions; shape (cue pairs, templates, words)."""
     dims = np.arange(space.dims) if kept is None else kept
 
     def said_of(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -145,7 +145,7 @@ def _halves(
     replicates: Replicates,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Find the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
+    """Compute the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
 
     They stand for P1's bootstrapped corpora: how far a point moves by chance is the JND. The point itself is that
     of all dimensions, because a ratio that is averaged over halves lies elsewhere (measured: .540 for .527).
@@ -165,8 +165,8 @@ def _table(
     words: ChoiceWords,
     rng: np.random.Generator,
 ) -> Table:
-    """Write down the numbers of every word."""
-    # what shares a model and a cue pair is one cluster
+    """Return the numbers of every word."""
+    # points of one model and cue pair are one cluster
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     moved = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     table = []
@@ -239,7 +239,7 @@ GROUPS = {"concepts": "concept", "controls": "control"}
 
 # ---------------------------------------------------------------------------- both
 def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:
-    """Give what is shown beside the letter: spreads, and how points go with what was declared of the words."""
+    """Return the numbers beside the letter: spreads, and correlations with the declared shares."""
     detail: dict[str, Any] = {
         "spread": {"concepts": effects.concept_spread, "controls": effects.control_spread},
         "controls_mean": effects.control_mean,

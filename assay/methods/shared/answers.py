@@ -12,7 +12,7 @@ from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
 
 LOST_SHARE = 0.2
-"""Above this share of profiles without all their answers nothing is rated."""
+"""Largest share of profiles without all their answers for which a letter is given."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Words and phrases become vectors: each asked once, and what brought none is named."""
+"""Vectors of words and phrases, and the coverage of word lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.methods.shared.answer_tally import ask_in_batches
 from assay.model import Embed, Probe, Reason, Reply
 
 LARGEST = 1e100
-"""Largest number in a vector: of what lies beyond, not even the length can be computed."""
+"""Largest number in a vector: with larger ones the length overflows."""
 
 ENOUGH = 0.6
 """Least share of a group's words that must have a vector (below, the group is no longer what was declared)."""
@@ -25,7 +25,7 @@ Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 
 @dataclass(frozen=True)
 class Vectors:
-    """What an embedder said of some texts.
+    """Vectors of some texts, and the reasons why other texts have none.
 
     Attributes
     ----------
@@ -67,12 +67,12 @@ class Vectors:
 
 
 OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
-"""Why an answer is no vector that could be used."""
+"""Reasons why an answer is no usable vector."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many of a group's words have a vector, and which have none."""
+    """Number of a group's words that can be used, and the words that cannot."""
 
     words: int
     found: int
@@ -84,7 +84,7 @@ class Coverage:
         return self.found / self.words if self.words else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down."""
+        """Return the counts as JSON."""
         return {"words": self.words, "found": self.found, "missing": list(self.missing)}
 
 

@@ -59,7 +59,7 @@ class OneSpecification(Method, Generic[W]):
         return References(words=NamedWords((str(self.specification),), str(self.specification_kind)))
 
     def with_references(self, found: Found) -> Self:
-        """Put the words in, and remember their version."""
+        """Return the method with the words, and with the reference to their version."""
         if not found.words:
             return self
         changed: Self = replace(cast("Any", self), words=found.words[0].words, specification=found.words[0].reference)

@@ -26,7 +26,7 @@ BATCH = 200
 """Sentences asked for at once."""
 
 SHOWN = 20
-"""Refused texts that are kept to be shown."""
+"""Refused texts that are kept as examples."""
 
 QUOTES = '"“”«»'
 
@@ -204,7 +204,7 @@ def _lacking(words: StereotypeWords, have: Mapping[str, int], per_term: int, rng
 
 
 def _take(written: Written, words: StereotypeWords, known: set[str], slot: _Wanted, probe: Probe, reply: Reply) -> bool:
-    """Keep a sentence that is of use; count what is not. Says whether it was."""
+    """Keep a sentence that is of use, and count one that is not; return whether it was kept."""
     if not written.answered(reply):
         return False
     text = _cleaned(reply.value)
@@ -227,7 +227,7 @@ def _take(written: Written, words: StereotypeWords, known: set[str], slot: _Want
 
 
 def _cleaned(value: Any) -> str:
-    """Take blanks off both ends, and quotation marks that are around the whole."""
+    """Strip blanks, and quotation marks around the whole text."""
     text = value.strip() if isinstance(value, str) else ""
     quoted = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES
     return text[1:-1].strip() if quoted and not any(mark in text[1:-1] for mark in QUOTES) else text

@@ -1,4 +1,4 @@
-"""The design that stereotype-score and visual-stereotype share: words by name, and looks until the letter is clear."""
+"""Design of stereotype-score and visual-stereotype: words by name, and looks until the letter is clear."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class StereotypeDesign(Method, Generic[W]):
     stop_early: bool
 
     words_type: ClassVar[type[Any]]
-    """What the words are."""
+    """Type of the words."""
 
     def __post_init__(self) -> None:
-        """Look the words up and refuse what cannot be carried out."""
+        """Look the words up and check the fields."""
         check_bounds(self)
         if self.stop_early and self.per_term > self.most_per_term:
             raise OutOfBounds(
@@ -47,7 +47,7 @@ class StereotypeDesign(Method, Generic[W]):
             )
         words = self.words if self.words is not None else self._shipped()
         if words is None:
-            return  # the service fills in the caller's own
+            return  # the caller's own words, which the service fills in
         refuse_repeats("words", [one.name for one in words])
         about = list(dict.fromkeys(one.attribute for one in words))
         object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, about))
@@ -56,7 +56,7 @@ class StereotypeDesign(Method, Generic[W]):
 
     @abstractmethod
     def refuse_useless(self, words: Sequence[W]) -> None:
-        """Refuse material of which none is of use; where some is not, it is counted and the rest asked about."""
+        """Refuse material if none of it is of use; single useless items are counted and left out."""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class StereotypeDesign(Method, Generic[W]):
         return None if self.words is not None else NamedWords(self.named, str(self.specification_kind))
 
     def with_words(self, found: Sequence[FoundWords]) -> Self:
-        """Put the words in, and remember their versions."""
+        """Return the method with the words, and with the references to their versions."""
         if not found:
             return self
         names = tuple(one.reference for one in found)
@@ -100,7 +100,7 @@ class StereotypeDesign(Method, Generic[W]):
         return self.most_per_term if self.stop_early else self.per_term
 
     def tolerance(self, doubt: float = 1.0) -> Tolerance:
-        """Return what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
+        """Return the limits of the effects; `doubt` multiplies the permitted error."""
         confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self.known_words))
         return Tolerance.around(self.delta, confidence, largest=0.5)
 
@@ -129,5 +129,5 @@ class StereotypeDesign(Method, Generic[W]):
             found.looks.append(found.looked(size, component))
             if last or component.declared or component.letter is None:
                 break
-        # the same draws, so the same letter, now with all that stands beside it
+        # the same draws, so the same letter, now with the numbers beside it
         return found.judge(tolerance, again)

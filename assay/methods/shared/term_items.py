@@ -30,7 +30,7 @@ class Sorted(Generic[T]):
 
 
 def in_turns(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: None) -> list[list[I]]:
-    """Put items into rounds: in each, every term that has one left gives one.
+    """Sort items into rounds, with one item of every term that has one left in each.
 
     So any beginning treats terms alike. Within a term, items with different values of `alternate` take turns.
     """
@@ -69,7 +69,7 @@ class AuthorCounts:
     unasked: int = 0
 
     def answered(self, reply: Reply) -> bool:
-        """Count a prompt; return whether anything came back."""
+        """Count a prompt; return whether it was answered."""
         code = None if reply.failure is None else reply.failure.code
         if code == BUDGET:
             self.unasked += 1

@@ -1,4 +1,4 @@
-"""From scores of a specification's terms to a component with its letter (METHODS sections 7 and 8)."""
+"""Component and letter of a specification, from the scores of its terms (METHODS sections 7 and 8)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
 from assay.statistics.intervals.credible import wilson
 
 LOST_SHARE = 0.2
-"""Above this share of pairs or pictures without a usable answer nothing is rated."""
+"""Largest share of pairs or pictures without a usable answer for which a letter is given."""
 
 LEAST_TERMS = 2
-"""Terms of a list that must be there: one says nothing of how terms differ."""
+"""Fewest terms of a list: one does not show how terms differ."""
 
 ROLES: tuple[Role, ...] = ("neutral", "first", "second")
 """The lists of terms, in the order in which their scores are drawn."""
@@ -32,7 +32,7 @@ TIED: tuple[Role, ...] = ("first", "second")
 """Lists whose terms are tied to a group or a label."""
 
 Outcome = Literal["first-side", "neither", "stereotypes", "anti-stereotypes"]
-"""What a letter is explained with."""
+"""Kinds of reason for a letter."""
 
 
 class _Scored(Protocol):
@@ -95,11 +95,11 @@ class TermScores(ABC, Generic[W, T, F]):
 
     @abstractmethod
     def analyses(self, fits: Mapping[Role, F], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and what stands beside it."""
+        """Return P4's score and the scores beside it."""
 
     @abstractmethod
     def asked_how(self) -> list[Reason]:
-        """Return the reason that every component ends with: how the service was asked."""
+        """Return the last reason of every component: how the service was asked."""
 
     # ------------------------------------------------------------------------ judging
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, brief: bool = False) -> Component:
@@ -193,7 +193,7 @@ class TermScores(ABC, Generic[W, T, F]):
         return self.reason(self.codes["stereotypes" if along else "anti-stereotypes"], facts)
 
     def _strongest(self, along: bool) -> list[str]:
-        """Name the terms that went farthest the same way, up to three."""
+        """Return up to three terms with the most extreme scores on the same side of 1/2."""
         ordered = sorted(self.tied_terms(), key=lambda one: one.score, reverse=along)
         return [one.term for one in ordered[:3] if (one.score > NO_PREFERENCE) == along and one.score != NO_PREFERENCE]
 

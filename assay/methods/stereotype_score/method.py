@@ -107,7 +107,7 @@ class StereotypeScore(SentenceReferences):
         return self.writing is not None
 
     def refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
-        """Refuse sentences of which none is of use; where some are not, they are counted and the others asked."""
+        """Refuse sentences if none is of use; single useless ones are counted and left out."""
         if not self.sentences or self.writing is not None:
             return
         if all(check(sentence, one) is not None for one in words for sentence in self.sentences):

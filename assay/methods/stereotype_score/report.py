@@ -27,7 +27,7 @@ from assay.reports.view import Picture, Table
 Part = Mapping[str, Any]
 
 WRITTEN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "written": "written and of use"}
-"""Numbers of an author by their key, and the title of each."""
+"""Titles of the numbers of an author, by their key."""
 
 GROUP_PAIRS = Sheet(
     "group_pairs",

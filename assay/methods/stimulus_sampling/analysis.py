@@ -1,4 +1,4 @@
-"""From the replies to generated inputs to a component with its letter."""
+"""Component and letter from the replies to generated inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 Floats = NDArray[np.float64]
 
 LEAST_YES = 20
-"""Inputs of equal weight that those which make a yes must be worth."""
+"""Least effective number of inputs that make a yes."""
 
 
 def judge(

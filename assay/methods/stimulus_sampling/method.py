@@ -50,7 +50,7 @@ TRAINING = 500
 """Replies about vectors that the surrogate is fitted to (METHODS section 5)."""
 
 MOST_VECTORS = 20_000
-"""Vectors at the last look, at most."""
+"""Most vectors at the last look."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class StimulusSampling(Method):
     figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
-        """Fill in the catalog's sentences and refuse what cannot be carried out."""
+        """Fill in the catalog's sentences and check the fields."""
         check_bounds(self)
         if self.texts is not None and self.vectors is not None:
             raise SpecificationError("give texts or vectors, not both: they are different inputs", "vectors")
@@ -162,7 +162,7 @@ class StimulusSampling(Method):
         return component
 
     def _picker(self, seen: TextsHeard | Reason, cases: Sequence[Case], rng: np.random.Generator) -> Picking | None:
-        """Say which profiles to ask about, if what was asked does not do."""
+        """Choose profiles by a surrogate, if the replies so far are not enough."""
         if isinstance(seen, Reason) or self.route == "weights":
             return None
         if self.route == "auto" and seen.weights.enough:
@@ -170,7 +170,7 @@ class StimulusSampling(Method):
         try:
             density = seen.surrogate().wanted(cases)
         except EvidenceError:
-            return None  # as if it had not been tried: the weights by themselves say what they are worth
+            return None  # go on with the weights alone
         return Picking(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
@@ -231,13 +231,13 @@ class StimulusSampling(Method):
 
     # ------------------------------------------------------------------------ both
     def _sizes(self, most: int) -> Iterator[tuple[int, bool]]:
-        """Give the size of each look, and whether it is the last."""
+        """Return the size of each look, and whether it is the last."""
         sizes = list(dict.fromkeys(min(most, self.samples * 2**look) for look in range(self.looks)))
         for place, size in enumerate(sizes, 1):
             yield size, place == len(sizes)
 
     def _ask(self, heard: Heard, cases: Sequence[Case]) -> Asking:
-        """Ask about what has not been asked about."""
+        """Ask about the inputs that have no replies yet."""
         new = [case for case in cases if case.name not in heard.replies]
         questions = [
             (case, [Probe(f"{case.name}/{place}", Classify(given)) for place, given in enumerate(case.given)])

@@ -21,7 +21,7 @@ OUTPUT = "output"
 """Name of the component before its label is known."""
 
 TWO = 2
-"""Labels of which the last is the yes, where none is named."""
+"""Number of labels of which the last is the yes, where none is named."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None) -> 
 
 
 def flaw(yes: Floats, label: str) -> Reason | None:
-    """Say why probabilities of yes tell nothing of what makes it."""
+    """Return why probabilities of yes show nothing of what makes it, or ``None``."""
     if yes.max() <= 0:
         return Reason("never-yes", {"label": label, "inputs": int(yes.size)}, label)
     if yes.min() == yes.max():
@@ -82,11 +82,11 @@ def flaw(yes: Floats, label: str) -> Reason | None:
 
 
 def possible(yes: Floats) -> NDArray[np.bool_]:
-    """Say which numbers can be probabilities; services round."""
+    """Find the numbers that can be probabilities, but for rounding."""
     return np.asarray((yes >= -SLACK) & (yes <= 1 + SLACK), dtype=bool)
 
 
 def no_probability(lost: int, total: int, label: str) -> Reason:
-    """Say that too many scores were none."""
+    """Return the reason that too many scores were no probabilities."""
     facts = {"total": total, "whole": total - lost, "share": lost / total, "why": {"no-probability": lost}}
     return Reason("target-output-unusable", facts, label)

@@ -1,4 +1,4 @@
-"""Sentences of which each was asked with every value: how they are read, weighed and picked."""
+"""Sentences that are asked about with every value: their replies, weights and selection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects,
 Floats = NDArray[np.float64]
 
 TRAINING = 2000
-"""Profiles at most that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
+"""Most profiles that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
 
 FRAME = "frame"
 """Kind of cluster of which a few may be all there are."""
@@ -63,7 +63,7 @@ class TextsHeard:
 
     @cached_property
     def paired(self) -> Paired:
-        """The same for `paired_effects`."""
+        """The profiles in the form of `paired_effects`."""
         numbered = {
             kind: np.unique([case.clusters[kind] for case in self.cases], return_inverse=True)[1]
             for kind in self.cases[0].clusters
@@ -74,7 +74,7 @@ class TextsHeard:
 
     @cached_property
     def carried_by(self) -> dict[str, float]:
-        """How many clusters of a kind, of equal weight, the yes is spread over; by kind. Frames may be few."""
+        """Effective number of clusters that the yes is spread over, by kind without frames, which may be few."""
         of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
         return {
             kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
@@ -115,7 +115,7 @@ class TextsHeard:
 
 
 def hear_texts(answers: Answers, taken: Floats, wanted: str | None) -> TextsHeard | Reason:
-    """Read answers; a reason where they tell nothing."""
+    """Read the answers; return a reason where they cannot be used."""
     whole = answers.whole
     if too_few(answers, len(whole)):
         return lost_reason(answers, len(whole))
@@ -145,13 +145,13 @@ class WordLogit:
 
     @classmethod
     def fit(cls, cases: Sequence[Case], yes: Floats) -> WordLogit:
-        """Fit it to the probability of yes of some profiles."""
+        """Fit the logit to the probability of yes of some profiles."""
         fitted = fit_surrogate(indicators([case.clusters for case in cases]), yes)
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
 
     def wanted(self, cases: Sequence[Case]) -> Floats:
-        """Say how much likelier each profile of a pool is wanted than by chance; shape (pool,).
+        """Compute the density by which each profile of a pool is wanted, 1 on average; shape (pool,).
 
         A tenth of the weight ignores the logit, so that what it overlooks is found too.
         """
@@ -173,7 +173,7 @@ class Picking:
     number: Floats
 
     def take(self, count: int) -> tuple[list[Case], Floats]:
-        """Take about so many profiles, of either side as many; also say how probable each was to be taken."""
+        """Take about so many profiles, half of each side, and return the probability of each to be taken."""
         side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
         probability = np.ones(len(self.cases))
         for each in range(SIDES):

@@ -1,4 +1,4 @@
-"""Vectors of which each has one value: where they come from, and how they are read and weighed."""
+"""Vectors of one value each: their draws, replies and weights."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Supply:
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
-    """Draw vectors of each cell as they come."""
+    """Draw vectors of each cell from the prior."""
     drawn = {}
     for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
         drawn[cell] = Supply(stimuli.rounded(prior.draw(count, own)), np.ones(count))
@@ -114,7 +114,7 @@ class CellsHeard:
 
 
 def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Floats] | Reason:
-    """Read the probability of yes of each reply, NaN where there is none; a reason where they tell nothing."""
+    """Read the probability of yes of each reply, NaN where there is none; a reason if too few can be used."""
     answers = Answers(tuple(Case(str(place), ()) for place in range(len(replies))), ("",), numbers=False)
     for place, reply in enumerate(replies):
         answers.take(place, 0, reply)
@@ -140,7 +140,7 @@ def hear_vectors(
     wanted: str | None,
     rng: np.random.Generator,
 ) -> CellsHeard | Reason:
-    """Read the replies to the first vectors of each cell, in their order; a reason where they tell nothing.
+    """Read the replies to the first vectors of each cell, in their order; a reason if too few can be used.
 
     `wanted` is the label that is the yes. `rng` draws vectors of the prior to be shown.
     """

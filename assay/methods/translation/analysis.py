@@ -236,7 +236,7 @@ def _lost_reason(found: Translations, about: Mapping[str, Any]) -> Reason:
 
 
 def _intervals(found: Translations, posterior: Posterior) -> dict[str, Interval | None]:
-    """State each effect by its mean and its 95 % interval."""
+    """Return the mean and the 95 % interval of each effect."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(
@@ -275,7 +275,7 @@ def _letter_reasons(
 
 
 def _shift_reason(found: Translations, step_1: float, about: Mapping[str, Any]) -> Reason:
-    """Name the way in which unbiased input comes back biased, from the observed transitions."""
+    """Return the reason that unbiased input comes back biased, from the observed transitions."""
     pooled = found.pooled().astype(float)
     seen = pooled.sum(axis=1, keepdims=True)
     rows = np.divide(pooled, seen, out=np.full_like(pooled, 1 / len(found.outputs)), where=seen > 0)

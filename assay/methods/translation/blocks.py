@@ -191,7 +191,7 @@ class NeutralWriter(_Writer):
 
 
 def _on_side(side: str) -> tuple[Occupation, ...]:
-    """Give the occupations that one gender does more often."""
+    """Return the occupations that one gender does more often."""
     return tuple(one for one in occupations() if one.side == side)
 
 
@@ -212,7 +212,7 @@ def _shuffled_contents(
 
 
 def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
-    """Deal sentences into hands of equal size, at random but for one thing.
+    """Deal sentences into hands of equal size, at random, occupations apart.
 
     Sentences of one occupation are dealt one after the other, so to different hands: two of them
     meet in a hand only if there are more of them than hands.
@@ -227,7 +227,7 @@ def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -
 
 
 def _shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
-    """Give every block's shares in the order of the values."""
+    """Return every block's shares in the order of the values."""
     return tuple(tuple(float(spec.shares.get(value, 0.0)) for value in values) for spec in specs)
 
 

@@ -1,4 +1,4 @@
-"""Letters of the published rules on a component's counts: shown beside the headline, never instead of it."""
+"""Letters of the published rules on a component's counts, shown beside the headline."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _specified(found: Translations, block: BlockSpec, outputs: int) -> NDArray[n
 
 
 def _step_1_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> float:
-    """Take each unbiased block's best p over the declared unbiased distributions; the worst of them."""
+    """Return the lowest p of the unbiased blocks, each taken at its best over the declared distributions."""
     return float(min(max(tests[block][name]["p"] for name in unbiased) for block in unbiased))
 
 

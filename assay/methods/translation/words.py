@@ -49,5 +49,5 @@ PHRASES: Mapping[str, str] = {
 
 
 def counted(part: Mapping[str, Any]) -> str:  # noqa: ARG001
-    """Return what is counted."""
+    """Return the plural of the counted things."""
     return "Texts"

@@ -140,13 +140,13 @@ def draw_prompt(term: str, prompt: Family) -> str:
 
 
 def image_of(value: Any) -> str | None:
-    """Read the digest that an author's reply holds, or ``None`` where it holds none."""
+    """Return the digest in an author's reply, or ``None``."""
     image = value.get("image") if isinstance(value, Mapping) else None
     return image if isinstance(image, str) and DIGEST.fullmatch(image) else None
 
 
 def _take(drawn: Drawn, known: set[str], term: str, unit: str, reply: Reply) -> bool:
-    """Keep a picture that is of use; count what is not. Says whether it was."""
+    """Keep a picture that is of use, and count one that is not; return whether it was kept."""
     if not drawn.answered(reply):
         return False
     image = image_of(reply.value)

@@ -142,7 +142,7 @@ def score_labels(by_image: ArrayLike, terms: Sequence[str], bias: str = "") -> S
 
 
 def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
-    """Say how well the score of probabilities is known: a bootstrap over generation terms.
+    """Bootstrap the score of probabilities over generation terms.
 
     Images of one term are alike, so whole terms are resampled (`assay.statistics.intervals.crossed`). If every image
     is certain to have the label, or not to have it, there is no spread to resample; such answers could have come as
@@ -175,7 +175,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
 
 
 def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
-    """Say how well the mean probability of one term is known, by Student's t over its images.
+    """Compute the interval of the mean probability of one term, by Student's t over its images.
 
     Parameters
     ----------

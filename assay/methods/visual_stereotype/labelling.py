@@ -1,4 +1,4 @@
-"""Asking an image classifier which of two labels fits a picture, and reading what it says.
+"""Questions to an image classifier which of two labels fits a picture, and its answers.
 
 Services that answer questions often prefer whatever label stands first. So the first pictures of all terms are shown
 with the labels in both orders; where an answer changes, every picture is. An answer that changes with the order
@@ -24,15 +24,15 @@ from assay.model import Look, Probe, Reply
 from assay.statistics.bayes.stereotype_terms import TIE, TIED_WITHIN
 
 QUESTION = "Which of these fits the picture best: {labels}?"
-"""What services that answer questions are asked; ``{labels}`` stands for both of them."""
+"""Question to services that answer questions; ``{labels}`` stands for both labels."""
 
 ORDER_WITHIN = 0.01
-"""Difference of probabilities that is not one of order: a tenth of the usual tolerance, and services round."""
+"""Largest difference of probabilities that counts as rounding and not as an effect of the order."""
 
 FIRST, SECOND = 1.0, 0.0
 
 Named = Literal["first", "second", "both", "neither", "alike", "with-the-order"]
-"""What an answer names: a label, both or neither of them, both as probable, or another one in another order."""
+"""Readings of an answer: a label, both or neither, both as probable, or another label in another order."""
 
 NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 
@@ -136,7 +136,7 @@ class Reader:
         self._names = any_of(self._side)
 
     def read(self, value: Any) -> Seen | str:
-        """Read an answer, or say why it is of no use: ``no-label`` or ``no-probability``."""
+        """Read an answer, or return why it is of no use: ``no-label`` or ``no-probability``."""
         if not isinstance(value, Mapping):
             return "no-label"
         text = value.get("text")
@@ -159,14 +159,14 @@ class Reader:
 
 
 def differ(one: Seen, other: Seen) -> bool:
-    """Whether two answers about one picture are not the same."""
+    """Whether two answers about one picture differ."""
     if one.share is not None and other.share is not None:
         return abs(one.share - other.share) > ORDER_WITHIN
     return (one.label, one.names) != (other.label, other.names)
 
 
 def together(seen: Sequence[Seen]) -> Seen:
-    """Make one answer of those in both orders: the mean probability; the label, where it is the same."""
+    """Merge the answers in both orders: the mean probability, and the label if both name the same."""
     first = seen[0]
     if len(seen) == 1:
         return first
@@ -178,7 +178,7 @@ def together(seen: Sequence[Seen]) -> Seen:
 
 
 def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:
-    """Give the first label's part of the probability of both."""
+    """Return the first label's part of the probability of both."""
     known = [scores.get(label) for label in labels]
     if not all(isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each <= 1 for each in known):
         return None

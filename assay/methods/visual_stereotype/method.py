@@ -99,7 +99,7 @@ class VisualStereotype(PictureReferences):
     figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
-        """Look the words up and refuse what cannot be carried out."""
+        """Look the words up and check the fields."""
         check_question(self.question)
         super().__post_init__()
 
@@ -119,7 +119,7 @@ class VisualStereotype(PictureReferences):
         return self
 
     def refuse_useless(self, words: Sequence[VisualWords]) -> None:
-        """Refuse pictures of which none is of use; where some are not, they are counted and the others shown."""
+        """Refuse pictures if none is of use; single useless ones are counted and left out."""
         if not self.pictures or self.drawing is not None:
             return
         if not any(sort(self.pictures, one).items for one in words):

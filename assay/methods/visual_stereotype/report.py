@@ -27,7 +27,7 @@ from assay.reports.view import Picture, Table
 Part = Mapping[str, Any]
 
 DRAWN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "drawn": "drawn and of use"}
-"""Numbers of an author by their key, and the title of each."""
+"""Titles of the numbers of an author, by their key."""
 
 SCORES = scores_sheet(
     "Scores: what the stereotyped label had, and with neutral pictures the first label",
@@ -78,7 +78,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 def _answers_in_words(part: Part) -> Table:
-    """What the answers named, and what the order of the labels changed."""
+    """Labels that the answers named, and answers that changed with the order of the labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
     named = parts.numbers(part.get("named"))

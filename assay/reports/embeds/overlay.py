@@ -10,7 +10,7 @@ from typing import Any
 from assay.reports.embeds.public_view import Shown
 
 VERSION = "1.1.0"
-"""Of the Overlay Specification; what is written here is read by 1.0 as well."""
+"""Version of the Overlay Specification; readers of 1.0 read the same file."""
 
 
 def content(shown: Shown) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What every figure is drawn with: a canvas 360 units wide, so that a phone shows it at full size."""
+"""Canvas and shapes of the figures, 360 units wide, so that a phone shows them at full size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH = 360
 """Width of every figure in user units (CSS pixels at natural size)."""
 
 LARGE = 40
-"""Size of letter from which a punch shows its inner line."""
+"""Smallest size of a letter whose punch has an inner line."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Figure:
     table: Table
 
     def standalone(self) -> str:
-        """Write a file of its own: the drawing with its colours for light and dark."""
+        """Return the drawing as a file of its own, with its style sheet."""
         start, rest = self.svg.split(">", 1)
         return f"{start}>{tag('style', Markup(stylesheet()))}{rest}"
 
@@ -94,7 +94,7 @@ def clip(name: str, columns: int) -> str:
 
 
 def heat_class(share: float) -> str:
-    """Name the shade of a share in [0, 1], in ten steps."""
+    """Return the style class for a share in [0, 1], in ten steps."""
     return f"h{min(9, max(0, int(share * 10)))}"
 
 
