@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay.errors import UnknownName
 from assay.explain.sentence import chance, fill, level, listed, share
 from assay.explain.words import LETTERS, MESSAGES, UNDECLARED, UNMEASURED, LetterWords, Vocabulary
-from assay.model import Letter, Probabilities, Reason
+from assay.model import Letter, Reason
 
 __all__ = [
     "LETTERS",
@@ -72,26 +72,8 @@ def words_for(letter: Letter | str | None, declared: bool) -> LetterWords:
     return LETTERS[Letter(letter)] if declared else UNDECLARED
 
 
-def headline(letter: Letter | str | None, declared: bool, probabilities: Probabilities | None = None) -> str:
-    """Say a rating in one line.
-
-    Parameters
-    ----------
-    letter : Letter or str or None
-        The letter, or the likeliest one if the rating is not declared.
-    declared : bool
-        Whether the letter reached the confidence asked for.
-    probabilities : Probabilities, optional
-        Says which letter an undeclared rating leans to where `letter` does not.
-
-    Returns
-    -------
-    str
-        ``"BS — biased"``, ``"inconclusive (leaning DSBS)"`` or
-        ``"inconclusive: nothing could be measured"``.
-    """
-    if letter is None and probabilities is not None:
-        letter, declared = probabilities.likeliest, False
+def headline(letter: Letter | str | None, declared: bool) -> str:
+    """Write a rating in one line: ``"BS — biased"``, or ``"inconclusive (leaning DSBS)"`` if it is not declared."""
     if letter is None:
         return "inconclusive: nothing could be measured"
     letter = Letter(letter)
