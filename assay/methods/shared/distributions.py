@@ -1,13 +1,17 @@
-"""Declared distributions of data blocks: defaults and validation (Srivastava & Rossi 2018, section 4.2)."""
+"""Declared distributions of data blocks: defaults and checks (Srivastava & Rossi 2018, section 4.2)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from assay.bounds import check_bounds
 from assay.catalog import Attribute
+from assay.catalog import attribute as attribute_named
 from assay.errors import BadDistribution, OutOfBounds, SpecificationError
+from assay.experiment import Method
 
 BIASED_SHARE = 0.9
 """Share of one value in a default biased block: P5's (.1, .9) and (.9, .1)."""
@@ -99,25 +103,6 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
     return tuple(blocks)
 
 
-def refuse_oversize(first: int, last: int, *, stop_early: bool, most: int, what: str) -> None:
-    """Refuse a sequential design that needs more texts a block than there are distinct sentences for.
-
-    Raises
-    ------
-    OutOfBounds
-        Naming the field to lower and the most that would do.
-    """
-    if stop_early and first > last:
-        raise OutOfBounds(
-            f"max_texts_per_block must be at least texts_per_block ({first}), not {last}", "max_texts_per_block"
-        )
-    field, asked = ("max_texts_per_block", last) if stop_early else ("texts_per_block", first)
-    if asked > most:
-        raise OutOfBounds(
-            f"{field} is {asked}, but there are distinct {what} for {most} texts a block; ask for at most {most}", field
-        )
-
-
 def refuse_repeats(field: str, names: Sequence[str]) -> None:
     """Refuse an empty list, and a list that names something twice."""
     if not names:
@@ -125,3 +110,52 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
     for place, name in enumerate(names):
         if name in names[:place]:
             raise SpecificationError(f"{field} names {name!r} twice", f"{field}.{place}")
+
+
+class BlocksMethod(Method):
+    """Base class of methods that ask in declared blocks; the fields are declared by each of them."""
+
+    languages: tuple[str, ...]
+    texts_per_block: int
+    max_texts_per_block: int
+    stop_early: bool
+    unbiased: tuple[Shares, ...]
+    biased: tuple[Shares, ...]
+
+    def __post_init__(self) -> None:
+        """Fill in the attribute's default blocks and check the fields."""
+        check_bounds(self)
+        named = self.catalog_attribute
+        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
+        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
+        refuse_repeats("languages", self.languages)
+
+    @property
+    def catalog_attribute(self) -> Attribute:
+        """The tested attribute, as the catalog has it."""
+        return attribute_named(self.attribute)
+
+    @cached_property
+    def blocks(self) -> tuple[BlockSpec, ...]:
+        """The declared distributions as named blocks."""
+        return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
+
+    def refuse_oversize(self, most: int, what: str) -> None:
+        """Refuse a design that needs more texts a block than there are distinct sentences for.
+
+        Raises
+        ------
+        OutOfBounds
+            Naming the field to lower and the most that would do.
+        """
+        first, last = self.texts_per_block, self.max_texts_per_block
+        if self.stop_early and first > last:
+            raise OutOfBounds(
+                f"max_texts_per_block must be at least texts_per_block ({first}), not {last}", "max_texts_per_block"
+            )
+        field, asked = ("max_texts_per_block", last) if self.stop_early else ("texts_per_block", first)
+        if asked > most:
+            raise OutOfBounds(
+                f"{field} is {asked}, but there are distinct {what} for {most} texts a block; ask for at most {most}",
+                field,
+            )

@@ -7,24 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.bounds import check_bounds
-from assay.catalog import Attribute, languages
-from assay.catalog import attribute as attribute_named
-from assay.experiment import Method
-from assay.methods.shared.distributions import (
-    BlockSpec,
-    declare_blocks,
-    default_biased,
-    default_unbiased,
-    refuse_oversize,
-    refuse_repeats,
-)
+from assay.catalog import languages
+from assay.methods.shared.distributions import BlocksMethod
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
@@ -55,44 +44,15 @@ OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
-class TranslationMethod(Method):
+class TranslationMethod(BlocksMethod):
     """Base class of the methods that rate translators; the fields are declared by each of them."""
 
-    languages: tuple[str, ...]
-    texts_per_block: int
-    max_texts_per_block: int
-    stop_early: bool
-    unbiased: tuple[Mapping[str, float], ...]
-    biased: tuple[Mapping[str, float], ...]
     alpha: float
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
     counted = staticmethod(words.counted)
-
-    def __post_init__(self) -> None:
-        """Fill in the attribute's default blocks and check the fields."""
-        check_bounds(self)
-        named = self.catalog_attribute
-        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
-        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
-        refuse_repeats("languages", self.languages)
-
-    @property
-    def catalog_attribute(self) -> Attribute:
-        """The tested attribute, as the catalog has it."""
-        return attribute_named(self.attribute)
-
-    @cached_property
-    def blocks(self) -> tuple[BlockSpec, ...]:
-        """The declared distributions as named blocks."""
-        return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
-
-    def refuse_oversize(self, most: int, what: str) -> None:
-        """Refuse more texts a block than there are distinct sentences for."""
-        first, last = self.texts_per_block, self.max_texts_per_block
-        refuse_oversize(first, last, stop_early=self.stop_early, most=most, what=what)
 
     def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
         """Build the test of one of several components; `rules` are the published rules to show first.
