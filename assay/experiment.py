@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.canonical import EvidenceTree
 from assay.errors import RecordError, RecordIncomplete
-from assay.model import AUTHORED, Ask, Finding, Kind, Observation, Probe, Reply
+from assay.model import AUTHORED, Ask, Component, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
@@ -43,6 +43,15 @@ class Method(ABC):
 
     attribute: str
     """Name of the attribute it tests."""
+
+    confidence: float
+    """Probability from which a letter is declared."""
+
+    delta: float
+    """Largest effect that still counts as none."""
+
+    aggregation: str = "worst"
+    """How several components become one letter."""
 
     kinds: ClassVar[frozenset[Kind]]
     """Kinds of service the method can rate."""
@@ -75,6 +84,18 @@ class Method(ABC):
     @abstractmethod
     def expected_probes(self) -> int:
         """Count the probes of a clear case; the driver shows progress against it."""
+
+    def finding(self, components: Sequence[Component], detail: Mapping[str, Any] | None = None) -> Finding:
+        """Return the finding of its components, under the limits that the request declared."""
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+            detail=detail or {},
+        )
 
     def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002
         """Return the method as it rates a kind of service; raise `SpecificationError` if it cannot."""
