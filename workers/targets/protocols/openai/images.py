@@ -1,4 +1,4 @@
-"""Images behind OpenAI's interface: an author that draws what another service is then shown."""
+"""Adapter for image generation behind OpenAI's API: an author of images for another service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workers.targets.protocols.http.adapter import HttpAdapter, Request, dig, li
 from workers.targets.settings import TargetSettings
 
 SKETCH = Draw("A red circle on a white background")
-"""Drawn where such a service is tried without an experiment."""
+"""Image requested in an examination without an experiment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class OpenAIImagesSettings(TargetSettings):
 
 
 class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
-    """Speaks ``/v1/images/generations``, one image a call. It draws, and answers nothing else."""
+    """Adapter for ``/v1/images/generations``, with one image per call; it supports no other questions."""
 
     protocol: ClassVar[str] = "openai-images"
     summary: ClassVar[str] = "Images (OpenAI's interface): POST /v1/images/generations; an author, never rated itself"
@@ -76,14 +76,14 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         (image,) = said
         packed = image.get("b64_json") if isinstance(image, dict) else None
         if isinstance(packed, str) and packed:
-            return [self._kept(packed, place)]
+            return [self._stored(packed, place)]
         if isinstance(image, dict) and image.get("url"):
             why = f"{place} gave the address of an image where the image is due; nothing but the target is called"
             return [Reply(failure=Failure("image-elsewhere", f"{why}. Ask for response_format b64_json"))]
         raise CallFailed("wrong-shape", f"{place} answered JSON without 'data.0.b64_json'; is it this protocol?")
 
-    def _kept(self, packed: str, place: str) -> Reply:
-        """Keep the image, so that its digest is enough to name it from here on."""
+    def _stored(self, packed: str, place: str) -> Reply:
+        """Store the image and return a reply with its digest."""
         if self._egress.library is None:
             raise CallFailed("unsupported", "images cannot be kept here")
         try:
