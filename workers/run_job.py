@@ -45,16 +45,9 @@ tracer = trace.get_tracer("assay.workers")
 
 # ------------------------------------------------------------------------------- claim
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
-    """Claim a job, run it to its end, and leave its row in a true state.
+    """Claim a job, run it to its end, and store its state; return at once if it is not due or already claimed.
 
-    Parameters
-    ----------
-    job_id : str
-        The job to claim; nothing happens if it is not due or another worker has it.
-    workplace : Workplace
-        Database, settings and counters of this worker.
-    owner : str
-        Name of this worker, for the lease.
+    `owner` is the name of this worker in the lease.
     """
     if workplace.leaving.is_set():
         return
@@ -167,18 +160,18 @@ _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
 # ------------------------------------------------------------------------------- build, examine, ask
 @dataclass(frozen=True)
 class Questions:
-    """The questions of a job.
+    """Questions of a job.
 
     Attributes
     ----------
     begin : callable
-        Makes the experiment, not yet started.
+        Builds the experiment, not yet started.
     first : sequence of Ask
-        Its first questions, by which services are examined; none where recorded choices are rated.
+        Its first questions, for the examination of services; empty if recorded choices are rated.
     pairs : sequence of (str, str)
-        Language pairs a translator is asked for.
+        Language pairs for a translator.
     expected : int
-        Number of questions that a clear case takes.
+        Number of questions in a clear case.
     """
 
     begin: Callable[[], Experiment]
@@ -210,9 +203,7 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
             expected=questions.expected,
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
-            breaker=rated.called.breaker,
-            lane=rated.called.lane,
-            on_call=rated.called.on_call,
+            rated=rated.called,
             author=None if author is None else author.called,
         )
         try:

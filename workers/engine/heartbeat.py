@@ -1,8 +1,7 @@
-"""Keeps a claimed job's lease alive from a thread of its own, and hears when to stop.
+"""Heartbeat of a claimed job: a thread that renews its lease, and stops the job when necessary.
 
-The thread has its own database connection, so that neither a slow target nor a long analysis can
-let the lease run out. It hears three things: the job was cancelled, the lease was lost, the worker
-is shutting down.
+Its thread and database connection are its own, so that slow targets and long computations cannot delay it. A job
+stops when it was cancelled, its lease was lost, or the worker shuts down.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 import structlog
@@ -25,10 +23,7 @@ log = structlog.get_logger()
 
 
 class Stopped(Exception):
-    """The job must not go on here.
-
-    `why` is ``"cancelled"`` (by its owner), ``"lease-lost"`` or ``"leaving"`` (this worker shuts down).
-    """
+    """The job must stop: `why` is ``"cancelled"``, ``"lease-lost"`` or ``"leaving"`` (this worker shuts down)."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -36,7 +31,7 @@ class Stopped(Exception):
 
 
 class Heart:
-    """Beats every `every_s` seconds while the ``with`` block runs."""
+    """Renews the lease every `every_s` seconds while the ``with`` block runs."""
 
     def __init__(
         self,
@@ -61,20 +56,18 @@ class Heart:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-        """Call `stop` in `loop` once, when the job must not go on."""
+        """Call `stop` in `loop` once, when the job must stop."""
         self._loop, self._stop = loop, stop
         if self._why is not None:
             stop()
 
     def raise_why(self) -> None:
-        """Raise `Stopped` if the heart heard a reason to stop."""
+        """Raise `Stopped` if the job must stop."""
         if self._why is not None:
             raise Stopped(self._why)
 

@@ -311,9 +311,18 @@ def with_author(rated: Target, author: Target, lanes: tuple[str, str], traffic: 
     lane, way = (
         Lane(name, who, limits, generator(1), traffic) for name, who in zip(lanes, (job, f"{job}:author"), strict=True)
     )
-    called = Called(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
+    called = Called(lane, on_call=more.pop("on_call", lambda outcome, seconds: None))
+    author_called = Called(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
     return Driver(
-        Roles(rated, author), limits, Budget(1000), Ledger(), job, generator(0), lane=lane, author=called, **more
+        Roles(rated, author),
+        limits,
+        Budget(1000),
+        Ledger(),
+        job,
+        generator(0),
+        rated=called,
+        author=author_called,
+        **more,
     )
 
 
