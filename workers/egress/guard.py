@@ -192,19 +192,9 @@ def _place(scheme: str, host: str, port: int) -> Place:
 
 
 def refuse_url(url: str, allow: Sequence[Network]) -> None:
-    """Check what can be checked of a URL without asking for addresses (when a job is posted).
+    """Validate the URL of a target or webhook without resolving names, when it is posted.
 
-    Parameters
-    ----------
-    url : str
-        A target's base URL, or a webhook's.
-    allow : sequence of network
-        What the operator allows beside public addresses.
-
-    Raises
-    ------
-    AddressRefused
-        With ``field`` ``"base_url"``.
+    `allow` are the networks that the operator allows in addition to public addresses. Raises `AddressRefused`.
     """
     place = read_place(url)
     fixed = _fixed_addresses(place)

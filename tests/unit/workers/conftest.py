@@ -1,4 +1,4 @@
-"""Small services on the loopback address that remember what they were asked and answer as told."""
+"""Small services on the loopback address that record their requests and answer as configured."""
 
 from __future__ import annotations
 

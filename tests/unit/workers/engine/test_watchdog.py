@@ -1,4 +1,4 @@
-"""A worker that has gone deaf ends itself; one that is busy, has heard something or lacks a broker does not."""
+"""The watchdog ends a worker that receives no messages, but not one that is busy or has no broker."""
 
 from dataclasses import dataclass
 
@@ -55,7 +55,7 @@ def test_two_signs_in_a_row_end_the_worker(database):
     assert bites == [1]
 
 
-def test_a_message_between_the_signs_clears_the_suspicion(database):
+def test_received_message_resets_the_watchdog(database):
     post(database)
     ear = Ear()
     dog, bites = watch(database, ear)
@@ -71,7 +71,7 @@ def test_a_message_between_the_signs_clears_the_suspicion(database):
     [(Ear(resting=False), True, True, 0), (Ear(), False, True, 0), (Ear(), True, False, 0), (Ear(), True, True, 60)],
     ids=["busy", "no broker", "nobody was told", "too young"],
 )
-def test_silence_that_has_another_reason_is_no_sign(database, ear, broker, told, age_s):
+def test_silence_for_another_reason_is_no_sign(database, ear, broker, told, age_s):
     post(database, told=told)
     dog, bites = watch(database, ear, broker=broker, age_s=age_s)
     for _ in range(4):
@@ -79,7 +79,7 @@ def test_silence_that_has_another_reason_is_no_sign(database, ear, broker, told,
     assert bites == []
 
 
-def test_a_job_that_somebody_works_on_is_no_sign(database):
+def test_claimed_job_is_no_sign(database):
     job_id = post(database)
     with database.write() as connection:
         assert jobs.claim(connection, job_id, "another", 30)
@@ -89,7 +89,7 @@ def test_a_job_that_somebody_works_on_is_no_sign(database):
     assert bites == []
 
 
-def test_a_broker_is_asked_before_silence_is_held_against_the_worker(redis_url, redis_server):
+def test_watchdog_checks_the_broker_before_it_ends_the_worker(redis_url, redis_server):
     from store.core.settings import Settings
 
     app = make_celery(Settings(broker_url=redis_url))

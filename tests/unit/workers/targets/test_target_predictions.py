@@ -1,4 +1,4 @@
-"""What every protocol sends to a classifier, regressor or embedder, and what it makes of what comes back."""
+"""Requests of every protocol to classifiers, regressors and embedders, and parsing of their answers."""
 
 import asyncio
 import base64
@@ -513,7 +513,7 @@ def test_a_number_that_is_not_finite_loses_its_question_and_no_other(wire, case,
     assert "not finite" in lost[0].message
 
 
-def test_one_bad_vector_loses_one_question(wire):
+def test_invalid_vector_fails_one_question(wire):
     replies, _ = exchange(wire, EMBEDDERS["tei"], wire.as_json([[0.5, 1.5], [None, 1], [2, 3]]))
     assert [reply.ok for reply in replies] == [True, False, True]
     assert "null" in replies[1].failure.message

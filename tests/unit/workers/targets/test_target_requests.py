@@ -1,4 +1,4 @@
-"""What every protocol sends, and what it makes of what comes back, over real sockets."""
+"""Requests of every protocol to translators, and parsing of their answers, over real sockets."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A job examines its target with its own questions; a dry run with those of the settings, or of ours."""
+"""Jobs examine their target with questions of the experiment; dry runs with samples or built-in texts."""
 
 from __future__ import annotations
 
