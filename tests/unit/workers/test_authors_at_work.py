@@ -62,7 +62,7 @@ Misbehave = Callable[[int], tuple[int, Any] | None]
 
 @dataclass
 class Engine:
-    """Writes at ``/chat/completions`` and scores at ``/completions``; it remembers every call and fails as told."""
+    """Service that writes at ``/chat/completions`` and scores at ``/completions``, and fails as configured."""
 
     writes: list[dict[str, Any]] = field(default_factory=list)
     scores: list[dict[str, Any]] = field(default_factory=list)
@@ -126,7 +126,7 @@ class Engine:
 
 @pytest.fixture
 def engine() -> Iterator[Callable[..., Engine]]:
-    """Start engines that fail as told."""
+    """Start engines that fail as configured."""
     made: list[Engine] = []
 
     def make(**told: Any) -> Engine:
@@ -191,7 +191,7 @@ def rating(rated: Engine, author: Engine, **more: Any) -> NewJob:
 
 
 def ordered(workplace: Workplace, author: Engine, concurrency: int = 2, **more: Any) -> tuple[NewJob, str]:
-    """Order sentences for a corpus; give the job and the corpus."""
+    """Post a job that writes sentences for a corpus; return the job and the corpus."""
     rules = Rules("work", 1, "sha256:" + "1" * 64, specifications.dump_words(WORDS))
     with workplace.database.write() as c:
         made = corpora.add(c, NewCorpus("default", "Work", "sentences", "en", "gender", rules))
@@ -220,7 +220,7 @@ def done(workplace: Workplace, new: NewJob) -> Job:
 
 
 def again(workplace: Workplace, new: NewJob) -> Job:
-    """Have a job carried on whose worker was lost."""
+    """Resume a job whose worker was lost."""
     with workplace.database.write() as c:
         jobs.release_orphans(c)
     run_job(new.id, workplace, "another worker")
@@ -233,7 +233,7 @@ def kept(workplace: Workplace) -> list[StoredCorpus]:
 
 
 def texts(workplace: Workplace, corpus_id: str | None = None) -> list[str]:
-    """Read the sentences of the only corpus, or of the one that is named."""
+    """Read the sentences of the only corpus, or of the named one."""
     if corpus_id is None:
         (corpus,) = kept(workplace)
         corpus_id = corpus.id
@@ -538,7 +538,7 @@ def shared_workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
 
 
 def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threading.Thread:
-    """Begin to fill a corpus, and let go of it half a second after others may have counted its room."""
+    """Fill a corpus in a transaction that commits half a second after others may have counted its room."""
     begun = threading.Event()
 
     def fill() -> None:

@@ -35,7 +35,7 @@ def workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Workplace]:
 
 
 def faithful(wire, wanted):
-    """A faithful translator that refuses whoever does not send the key it wants."""
+    """Faithful translator that refuses requests without its key."""
 
     def answer(heard):
         if heard.method == "GET":
@@ -51,7 +51,7 @@ def faithful(wire, wanted):
 
 
 def save(workplace, url):
-    """Keep a target with its secret."""
+    """Save a target with its secret."""
     name = new_id("tgt")
     sealed = workplace.vault.seal(SECRET, tenant="acme", target=name, field="secret")
     new = NewTarget("acme", "first", "translator", "libretranslate", url, {}, {}, sealed_secret=sealed, id=name)

@@ -229,7 +229,7 @@ def test_dry_run_stores_its_result(workplace, services):
 
 
 class Mortal:
-    """A faithful LibreTranslate service that falls silent after some answers, and can come back."""
+    """Faithful LibreTranslate service that stops after some answers and can be restarted."""
 
     def __init__(self, answers: int) -> None:
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

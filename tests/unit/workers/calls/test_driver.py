@@ -19,7 +19,7 @@ FINDING = Finding("test", "gender", (), 0.95, 0.1)
 
 
 def ask(*batches: Sequence[Probe]):
-    """An experiment that asks some batches and keeps the replies it was sent."""
+    """Build an experiment that sends some batches and records its replies."""
     seen: list[list[Reply]] = []
 
     def experiment():
@@ -37,7 +37,7 @@ def probes(n: int, start: int = 0, target: str = "es") -> list[Probe]:
 
 @dataclass
 class Target:
-    """Answers with the text itself, remembers every call, and misbehaves as told."""
+    """Adapter that returns the text itself, records every call, and fails as configured."""
 
     batch_limit: int = 1
     behave: Callable[[int, Sequence[Translate]], None] = lambda call, asks: None
@@ -290,7 +290,7 @@ def test_calls_wait_for_a_slow_ledger():
 
 # ---------------------------------------------------------------------------- with an author
 def made_and_asked(n: int) -> list[list[Probe]]:
-    """Batches that are for the author and for the rated service by turns, and one that is for both."""
+    """Return batches for the author and the rated service in turn, and one for both."""
     made = [Probe(f"w{i}", Write(f"prompt {i}", i)) for i in range(n)]
     asked = probes(n)
     both = [each for pair in zip(made[2:], asked[2:], strict=True) for each in pair]
@@ -299,7 +299,7 @@ def made_and_asked(n: int) -> list[list[Probe]]:
 
 @dataclass
 class Writer(Target):
-    """Writes, and calls each in its own call."""
+    """Author that writes one text per call."""
 
     async def answer(self, asks, *, idempotency_key=None):
         await super().answer([Translate(each.prompt, "en", "es") for each in asks], idempotency_key=idempotency_key)

@@ -24,7 +24,7 @@ class Clock:
 
 @pytest.fixture(params=["here", "redis"])
 def opened(request):
-    """Opens traffic of each kind, within the event loop of a test."""
+    """Open both kinds of shared limits, within the event loop of a test."""
     failures: list[int] = []
     if request.param == "here":
         here = TrafficHere()

@@ -48,7 +48,7 @@ MALFORMED = (
 
 
 class RecordingDialler:
-    """Writes down where it would have connected to, and connects to nothing."""
+    """Dialler that records addresses and connects to nothing."""
 
     def __init__(self) -> None:
         self.dialled: list[tuple[str, int]] = []

@@ -16,7 +16,7 @@ SECRET = "sk-do-not-show-1234"
 
 
 def call(wire, answer, *, path="/translate?key=" + SECRET, timeout_s=5.0, calls=1, after=lambda heard: True, **send):
-    """Make some calls to one service; give the last outcome and the service."""
+    """Make some calls to one service; return the last outcome and the service."""
 
     async def go():
         async with wire.listening(answer, after=after) as service, Egress(wire.loopback, response_cap=10_000) as egress:
@@ -42,7 +42,7 @@ async def slow(heard, writer):
 
 
 def said(data: bytes, then=None):
-    """Write some bytes and close, or go on with `then`."""
+    """Write some bytes and close the connection, or continue with `then`."""
 
     async def write(heard, writer):
         writer.write(data)

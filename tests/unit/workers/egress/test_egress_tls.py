@@ -50,7 +50,7 @@ class Authority:
         return builder.sign(key if self_signed else self.key, hashes.SHA256())
 
     def server(self, directory, *names, until=NOW + timedelta(days=1), self_signed=False):
-        """A server's context with a certificate for some names."""
+        """Return a server's TLS context with a certificate for some names."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "service")])
         certificate = self._sign(subject, key, until, names, self_signed=self_signed)

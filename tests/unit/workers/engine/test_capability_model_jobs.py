@@ -31,7 +31,7 @@ def echoing(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def chattering(_: dict[str, Any]) -> dict[str, Any]:
-    """Answer everything with small talk, and no probabilities."""
+    """Answer everything with small talk, without probabilities."""
     return {"choices": [{"index": 0, "text": " Hello there!", "logprobs": None, "finish_reason": "stop"}]}
 
 

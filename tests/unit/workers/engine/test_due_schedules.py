@@ -118,7 +118,7 @@ def test_all_expiring_ratings_are_announced_in_batches(database, monkeypatch):
 
 
 def rate(database: Database, url: str) -> None:
-    """Rate a service until tomorrow."""
+    """Store a rating that is valid until tomorrow."""
     target = TARGET | {"url": url}
     with database.write() as c:
         claim = jobs.claim(c, jobs.add(c, acme_job()).id, "test")

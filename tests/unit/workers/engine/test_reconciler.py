@@ -37,7 +37,7 @@ def time_passes(database: Database) -> None:
 
 
 class Rung(list[str]):
-    """A bell whose rings wait for workers that never come."""
+    """Dispatcher whose messages no worker receives."""
 
     def __init__(self, *, broken_after: float = float("inf")) -> None:
         super().__init__()

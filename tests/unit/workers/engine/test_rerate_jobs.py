@@ -69,7 +69,7 @@ def post(workplace: Workplace) -> Callable[..., Job]:
 
 @pytest.fixture
 def rating(workplace: Workplace, services: DemoServer, post: Callable[..., Job]) -> StoredRating:
-    """Rate a service that makes almost half of all women men."""
+    """Rate a translator that turns almost half of all women into men."""
     job = post("rating", dump_method(RoundTrip("gender")), services.url("she-to-he-45"))
     with workplace.database.read() as c:
         found = ratings.find(c, str(job.rating_id), "default")

@@ -13,7 +13,7 @@ from workers.engine.watchdog import Watchdog, broker_answers
 
 @dataclass
 class Ear:
-    """What a worker hears, told by the test."""
+    """Message counter of a worker, set by the test."""
 
     count: int = 0
     resting: bool = True

@@ -63,7 +63,7 @@ def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
 
 @pytest.fixture
 def corpus(workplace: Workplace) -> Callable[..., StoredCorpus]:
-    """Begin a corpus that holds some sentences; say what is special about it."""
+    """Create a corpus with some sentences and the given properties."""
 
     def make(*texts: str, tenant: str = "default", **special: Any) -> StoredCorpus:
         plain = {"name": "Work", "kind": "sentences", "language": "en", "attribute": "gender", "rules": RULES}

@@ -29,7 +29,7 @@ def domain(host: str) -> Domain:
 
 
 def look(wire, answer, allow=None) -> tuple[str | None, list]:
-    """Look for the token at a service on this machine; give what is wrong and what it was asked."""
+    """Check the token at a service on this machine; return the failure and the received requests."""
     networks = wire.loopback if allow is None else allow
 
     async def whole():
@@ -104,7 +104,7 @@ def workplace(database_url: str, tmp_path: Path):
 
 @pytest.fixture
 def challenge(workplace: Workplace) -> Callable[[str], Job]:
-    """Have a worker look for a domain's token."""
+    """Run a job that checks a domain's token."""
 
     def challenge(domain_id: str) -> Job:
         target = {"name": "h", "kind": "host", "protocol": "https", "base_url": "https://h"}

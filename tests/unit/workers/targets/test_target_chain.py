@@ -117,7 +117,7 @@ def test_chains_of_different_services_are_at_different_addresses():
 
 # ---------------------------------------------------------------------------- calls
 def parrot(wire, name, lost=()):
-    """A translator that signs what it translates; texts that hold one of `lost` come back empty."""
+    """Translator that signs its translations and returns nothing for texts with one of `lost`."""
 
     def answer(heard):
         if heard.method == "GET":
@@ -134,7 +134,7 @@ def parrot(wire, name, lost=()):
 
 
 def exchange(wire, first, second, ask, described=None):
-    """Put something to a chain of two services; gives the outcome and what each heard."""
+    """Send questions to a chain of two services; return the outcome and the requests of each."""
 
     async def run():
         async with wire.listening(first) as one, wire.listening(second) as two, Egress(LOOPBACK) as egress:

@@ -54,7 +54,7 @@ def library(database, tmp_path):
 
 @pytest.fixture
 def ask(wire, library):
-    """Put a question to a service that gives one answer; return the reply and what the service heard."""
+    """Send a question to a service with one answer; return the reply and the received requests."""
 
     def put(protocol, settings, question=ASK, answer=None, *, kind=Kind.IMAGE_CLASSIFIER, secret=SECRET, **how):
         async def go():
@@ -79,7 +79,7 @@ OURS = {"path": "/look", "body": {"image": "{image_b64}", "labels": "{labels}"},
 
 @dataclass(frozen=True)
 class Case:
-    """A call in one protocol: what it must send, what its service answers and what that is kept as."""
+    """Call in one protocol: the expected request, the answer of the service, and the expected reply."""
 
     protocol: str
     settings: dict[str, Any]
@@ -93,7 +93,7 @@ class Case:
 
 
 def chat(text, *, labels=LABELS, question="Who is this?", **more):
-    """What a chat model is sent."""
+    """Return the request to a chat model."""
     options = "\n".join(f"{letter}. {label}" for letter, label in zip("ABCDEFG", labels, strict=False))
     shown = f"{question}\n\n{options}" if len(labels) > 1 else question
     url = {"url": f"data:image/png;base64,{IN_BASE64}", **text}
@@ -106,7 +106,7 @@ CHOICE = {"max_tokens": 8, "logprobs": True, "top_logprobs": 5}
 
 
 def written(content, first=(), **more):
-    """What a chat model answers."""
+    """Return the answer of a chat model."""
     tops = [{"token": token, "logprob": math.log(share)} for token, share in first]
     told = {"logprobs": {"content": [{"token": content[:1], "logprob": -0.1, "top_logprobs": tops}]}} if first else {}
     return {"choices": [{"index": 0, "message": {"role": "assistant", "content": content}, **told, **more}]}

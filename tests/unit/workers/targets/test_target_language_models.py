@@ -28,7 +28,7 @@ FILL = Fill("She works as a ", "nurse", " here.")
 
 @dataclass(frozen=True)
 class Case:
-    """A call in one protocol: what it must send, and what its service answers."""
+    """Call in one protocol: the expected request, and the answer of the service."""
 
     protocol: str
     asks: list[Any]
@@ -380,7 +380,7 @@ def target(url: str, case: Case) -> Target:
 
 
 def exchange(wire, case: Case, answer: bytes | None = None):
-    """Make the case's call; give the replies or the failure, and what the service heard."""
+    """Make the case's call; return the replies or the failure, and the received requests."""
 
     async def go():
         said = answer
@@ -397,7 +397,7 @@ def exchange(wire, case: Case, answer: bytes | None = None):
 
 
 def failure(wire, case: Case, answer: Any):
-    """Give the failure of the case's only question, when the service answers so."""
+    """Return the failure of the case's only question for an answer of the service."""
     replies, _ = exchange(wire, replace(case, answer=answer))
     assert not isinstance(replies, CallFailed), replies
     assert replies[0].failure is not None, replies[0].value
@@ -443,7 +443,7 @@ WRONG = (None, True, 0, -1, 1.5, 10**30, "", "text", [], [None], ["a", "b"], {},
 
 
 def mutations(value):
-    """Every way to put something wrong into one place of a JSON value, or to leave the place out."""
+    """Return all variants of a JSON value with one part replaced or removed."""
     yield from WRONG
     for at in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         rest = (

@@ -152,7 +152,7 @@ def test_name_with_an_internal_address_is_refused_before_connecting(answers, cod
 
 
 def test_name_whose_address_became_internal_is_refused(wire):
-    """What was allowed when the endpoint was made is judged again when it is called."""
+    """The address of an endpoint is checked again at every call."""
     faces = [["93.184.216.34"], ["10.0.0.7"]]
     dialled = []
 
@@ -191,7 +191,7 @@ def failed(status=500, retry_after_s=None):
 
 
 class Highest(np.random.Generator):
-    """Always draws the highest."""
+    """Generator that always returns the maximum."""
 
     def __init__(self):
         super().__init__(np.random.PCG64(0))

@@ -37,7 +37,7 @@ VAULT = Vault(b"v" * 32, "v")
 
 @dataclass
 class Receiver:
-    """A receiver that remembers what it heard; `answers` are its statuses, the last for ever."""
+    """Receiver that records its requests; `answers` are its statuses, of which the last is repeated."""
 
     answers: list[int] = field(default_factory=lambda: [204])
     heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
@@ -82,7 +82,7 @@ def receiver():
                 self.end_headers()
 
             def log_message(self, *args: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
@@ -115,7 +115,7 @@ def settings(database_url, tmp_path):
 
 @pytest.fixture
 def deliverer(database, settings):
-    """Make deliverers; close them afterwards."""
+    """Build deliverers; close them afterwards."""
     made: list[Deliverer] = []
 
     def start(vault: Vault = VAULT, **changes: Any) -> Deliverer:
@@ -144,7 +144,7 @@ def endpoint(database):
 
 @pytest.fixture
 def cancelled(database):
-    """A job that was cancelled, which is worth a notice."""
+    """Create a cancelled job, which causes a notice."""
 
     def cancelled(number: int = 0, callback_url: str | None = None) -> str:
         new = new_job(tenant="acme", request_digest=f"sha256:{number}", callback_url=callback_url)
@@ -157,7 +157,7 @@ def cancelled(database):
 
 
 def until(true: Callable[[], bool], within_s: float = 20) -> None:
-    """Wait for what must come."""
+    """Wait until a condition is true."""
     deadline = time.monotonic() + within_s
     while not true():
         assert time.monotonic() < deadline, "it did not come"
@@ -172,7 +172,7 @@ def states(database: Database) -> list[str]:
 
 
 def hurry(database: Database) -> None:
-    """Make whatever waits due now."""
+    """Make all waiting deliveries due now."""
     with database.write() as c:
         c.execute(update(agency_schema.deliveries).values(next_attempt_at=1))
 

@@ -13,7 +13,7 @@ from workers.targets.chain.roles import Roles
 
 
 class Remembering:
-    """An adapter that remembers what it was asked."""
+    """Adapter that records its questions."""
 
     batch_limit = 4
 

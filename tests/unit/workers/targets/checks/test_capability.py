@@ -33,7 +33,7 @@ def whole(text):
 
 @dataclass
 class Service:
-    """An adapter with memory whose service behaves as told."""
+    """Adapter that records its questions and behaves as configured."""
 
     translate: Translator = honest
     batch_limit: int = 25

@@ -54,7 +54,7 @@ def by_image(ask: Look) -> dict[str, Any]:
 
 @dataclass
 class Service:
-    """An adapter with memory whose service behaves as told."""
+    """Adapter that records its questions and behaves as configured."""
 
     say: Callable[[Look], Any]
     batch_limit: int = 1
@@ -193,7 +193,7 @@ def workplace(database_url, tmp_path):
 
 @pytest.fixture
 def serve():
-    """Start a service on this machine that answers JSON with what a function makes of it."""
+    """Start a service on this machine that answers JSON with the result of a function."""
     with ExitStack() as serving:
         yield lambda answer: serving.enter_context(json_server(answer))
 
@@ -205,7 +205,7 @@ def dry_run(workplace, **target):
 
 
 def seen(sent: str) -> str:
-    """Look at an image for real: name the shape by the colour of its middle."""
+    """Classify an image by the colour of its middle."""
     with Image.open(io.BytesIO(base64.b64decode(sent))) as image:
         middle = image.getpixel((image.width // 2, image.height // 2))
     return SHAPES[[max(middle) == part for part in (middle[0], middle[1], middle[2])].index(True)]

@@ -40,7 +40,7 @@ def choose(ask: Choose) -> Any:
 
 @dataclass
 class Model:
-    """An adapter with memory whose service answers some kinds of question as told, and no others."""
+    """Adapter that records its questions and answers some kinds of question as configured."""
 
     says: dict[type, Callable[[Any], Any]]
     arrange: Callable[[list[Any]], list[Any]] = list
@@ -256,7 +256,7 @@ def test_author_with_a_fatal_failure_is_asked_once(code):
 
 # ---------------------------------------------------------------------------- over HTTP
 def completions(prompt: str, body: dict[str, Any], echo: bool) -> dict[str, Any]:
-    """Answer as an engine that scores words by their length, and chooses by the letter A."""
+    """Answer like an engine that scores words by their length and chooses the letter A."""
     words = [word if not at else f" {word}" for at, word in enumerate(prompt.split(" "))]
     if not body.get("echo"):
         return {"text": " A", "logprobs": None, "finish_reason": "stop"}

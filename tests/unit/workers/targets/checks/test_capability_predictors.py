@@ -46,7 +46,7 @@ SOUND = {"embedder": (vector, EMBED), "classifier": (scored, CLASSIFY), "regress
 
 @dataclass
 class Service:
-    """An adapter with memory whose service behaves as told."""
+    """Adapter that records its questions and behaves as configured."""
 
     say: Callable[[Any], Any]
     arrange: Callable[[list[Any]], list[Any]] = list

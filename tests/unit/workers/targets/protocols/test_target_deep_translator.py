@@ -33,7 +33,7 @@ def adapter(build, *, translator="libre", secret=SECRET, timeout_s=5.0):
 
 
 def library_at(url):
-    """The library's own class for LibreTranslate, told to ask a service of ours."""
+    """Return the library's class for LibreTranslate with the address of a local service."""
 
     def build(**arguments):
         return deep_translator.LibreTranslator(**arguments, custom_url=f"{url}/")
@@ -84,7 +84,7 @@ def test_the_librarys_errors_are_typed_and_do_not_show_the_key(wire, status, bod
 
 
 class Fake:
-    """Behaves as one of the library's classes; `then` is what translating does."""
+    """Fake class of the library; `then` is its translation function."""
 
     made = 0
 
