@@ -27,7 +27,7 @@ CHAIN = "chain"
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Target in a chain."""
+    """One target of a chain."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 

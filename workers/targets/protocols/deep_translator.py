@@ -113,7 +113,7 @@ SERVER_ERRORS: Mapping[Any, tuple[str, bool]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class DeepTranslatorSettings(TranslatorSettings):
-    """Settings of a translator called through deep-translator."""
+    """Settings of a translator reached through deep-translator."""
 
     translator: str = "google"
     """Which one: google, my-memory, libre, microsoft, baidu or qcri."""

@@ -19,7 +19,7 @@ from workers.targets.protocols.openai.completions import numbered
 
 @dataclass(frozen=True, kw_only=True)
 class TgiSettings(LanguageModelSettings):
-    """Settings of a TGI target; the operator of the service chose the model."""
+    """Settings of a TGI target; which model answers was said when the service was started."""
 
 
 class Tgi(HttpLanguageModel[TgiSettings]):

@@ -34,7 +34,7 @@ TASKS: Mapping[Kind, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
-    """Settings of a target behind Hugging Face's inference API."""
+    """Settings of a target of Hugging Face's inference interface."""
 
     model: Annotated[str, MaxLen(200)] = ""
     """Owner and name of the model; empty where base_url is an endpoint of its own."""
