@@ -30,7 +30,7 @@ from workers.calls.driver import Driver, TargetUnavailable
 from workers.calls.ledger import JobLedger
 from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
-from workers.engine.heartbeat import Heart
+from workers.engine.heartbeat import Heartbeat
 from workers.engine.worker_context import Workplace, import_first, seconds_left, waited_s
 from workers.generation import authored, writing
 from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
@@ -68,7 +68,7 @@ def _run_claimed(workplace: Workplace, claim: Claim) -> str:
     """Run a claimed job under its lease, and return how it was left."""
     settings = workplace.settings
     log.info("job claimed", kind=claim.job.kind, owner=claim.owner)
-    heart = Heart(
+    heartbeat = Heartbeat(
         workplace.database,
         claim,
         lease_s=settings.lease_s,
@@ -77,23 +77,23 @@ def _run_claimed(workplace: Workplace, claim: Claim) -> str:
         on_missed=workplace.meter.heartbeats_missed.inc,
     )
     try:
-        with heart:
-            asyncio.run(_run_until_stopped(workplace, claim, heart))
+        with heartbeat:
+            asyncio.run(_run_until_stopped(workplace, claim, heartbeat))
     except Exception as error:  # noqa: BLE001 - every failure is told apart in one place
         return end_badly(workplace, claim, error)
     log.info("job finished")
     return "succeeded"
 
 
-async def _run_until_stopped(workplace: Workplace, claim: Claim, heart: Heart) -> None:
+async def _run_until_stopped(workplace: Workplace, claim: Claim, heartbeat: Heartbeat) -> None:
     """Do the work of a job until it is done, its deadline passes, or its heartbeat stops it."""
     work = asyncio.ensure_future(_WORK[claim.job.kind](workplace, claim))
-    heart.on_stop(asyncio.get_running_loop(), work.cancel)
+    heartbeat.on_stop(asyncio.get_running_loop(), work.cancel)
     try:
         async with asyncio.timeout(seconds_left(claim)):
             await work
     except asyncio.CancelledError:
-        heart.raise_why()
+        heartbeat.raise_why()
         raise
 
 

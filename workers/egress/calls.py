@@ -26,14 +26,14 @@ RESPONSE_CAP = 1024 * 1024
 
 STANDING_HEADERS = {
     "Accept": "application/json, */*;q=0.1",
-    "Accept-Encoding": "identity",  # a compressed body is a bomb until it is unpacked
+    "Accept-Encoding": "identity",  # a compressed body could be a decompression bomb
     "User-Agent": f"assay/{__version__}",
 }
 
 PARTIAL = 206
 """Status for requests of a range, which Assay never makes."""
 
-QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by services that are paid in advance
+QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by prepaid services
 QUOTA_MARKS = (b"insufficient_quota", b"billing_hard_limit_reached", b"billing_not_active")
 """Words in the body of a 429 or 403 that mean "pay", not "wait" (OpenAI and compatible services)."""
 

@@ -73,8 +73,8 @@ class Listener(ResponseHandler):
 
     # ------------------------------------------------------------------ called by the event loop
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Read in small pieces: a body in chunks of one byte costs forty times its size until it is joined."""
-        transport.max_size = READ_SIZE  # type: ignore[attr-defined]  # of every transport of a socket
+        """Limit the size of reads: a body in chunks of one byte takes forty times its size in memory."""
+        transport.max_size = READ_SIZE  # type: ignore[attr-defined]  # an attribute of all socket transports
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:

@@ -23,7 +23,7 @@ Network = IPv4Network | IPv6Network
 
 # IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates); the multicast
 # registries; metadata services after their vendors' documentation.  A narrower range comes before
-# the wider one that holds it, so that the reason is the telling one.
+# the wider one that holds it, so that its more precise reason is reported.
 SPECIAL: Sequence[tuple[Network, str]] = tuple(
     (ip_network(prefix), what)
     for prefix, what in (
@@ -252,7 +252,7 @@ class Guard:
             raise self._refusal(place, why_denied(fixed[0], self.allow))
         try:
             answers = [ip_address(answer) for answer in await self.resolve(place.host, place.port)]
-        except (OSError, ValueError):  # ValueError: an answer that is no address, a name IDNA refuses
+        except (OSError, ValueError):  # ValueError: an invalid address in the answer, or a name invalid in IDNA
             raise CallFailed("connect", f"the host name {place.host} could not be resolved") from None
         if not answers:
             raise CallFailed("connect", f"the host name {place.host} has no address")

@@ -100,7 +100,7 @@ class GuardedConnector(aiohttp.BaseConnector):
             failure = CallFailed("tls", f"no TLS could be agreed with {place}; is it an http:// address?")
         except OSError as refused:
             failure = CallFailed("connect", f"{place} cannot be reached ({type(refused).__name__})")
-        if failure is not None:  # raised here, so that it carries no context with it
+        if failure is not None:  # raised here, so that it has no context
             raise failure
         peer = transport.get_extra_info("peername")
         try:

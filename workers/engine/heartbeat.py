@@ -30,7 +30,7 @@ class Stopped(Exception):
         self.why = why
 
 
-class Heart:
+class Heartbeat:
     """Renews the lease every `every_s` seconds while the ``with`` block runs."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Heart:
         self._why: str | None = None
         self._stop: Callable[[], object] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._beat, name=f"heart-{claim.job.id}", daemon=True)
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.job.id}", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -77,12 +77,12 @@ class Heart:
         while not self._done.wait(tick_s):
             rested += tick_s
             if self._leaving.is_set():
-                return self._hear("leaving")
+                return self._stop_job("leaving")
             if rested < self._every_s:
                 continue
             rested = 0.0
             if why := self._ask_database():
-                return self._hear(why)
+                return self._stop_job(why)
         return None
 
     def _ask_database(self) -> str | None:
@@ -91,13 +91,13 @@ class Heart:
                 beat = jobs.heartbeat(connection, self._claim, self._lease_s)
         except StoreUnavailable:
             self._on_missed()
-            log.warning("heartbeat missed", job=self._claim.job.id)  # the lease allows for some
+            log.warning("heartbeat missed", job=self._claim.job.id)  # the lease outlasts several missed heartbeats
             return None
         if not beat.held:
             return "lease-lost"
         return "cancelled" if beat.cancel_requested else None
 
-    def _hear(self, why: str) -> None:
+    def _stop_job(self, why: str) -> None:
         self._why = why
         if self._loop is not None and self._stop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stop)

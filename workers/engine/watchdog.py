@@ -36,7 +36,7 @@ class Watchdog(BackgroundThread):
         Seconds for which an announced job must have been due to be a sign.
     broker_answers : callable
         Whether the broker is reachable; silence is no sign otherwise.
-    bite : callable
+    end_process : callable
         Ends the process.
     """
 
@@ -46,30 +46,30 @@ class Watchdog(BackgroundThread):
     def __init__(
         self,
         database: Database,
-        ear: Ear,
+        messages: MessageCounter,
         age_s: float,
         *,
         broker_answers: Callable[[], bool],
-        bite: Callable[[], object],
+        end_process: Callable[[], object],
     ) -> None:
         super().__init__()
-        self._database, self._ear, self._age_s = database, ear, age_s
-        self._broker_answers, self._bite = broker_answers, bite
-        self._heard = ear.heard()
+        self._database, self._messages, self._age_s = database, messages, age_s
+        self._broker_answers, self._end_process = broker_answers, end_process
+        self._received = messages.received()
         self._strikes = 0
 
     def look(self) -> None:
         """Check once; end the process at the second sign in a row."""
-        heard, before = self._ear.heard(), self._heard
-        self._heard = heard
-        if heard != before or not self._ear.idle() or not self._stranded() or not self._broker_answers():
+        received, before = self._messages.received(), self._received
+        self._received = received
+        if received != before or not self._messages.idle() or not self._stranded() or not self._broker_answers():
             self._strikes = 0
             return
         self._strikes += 1
         log.warning("worker may receive no messages", strikes=self._strikes)
         if self._strikes >= STRIKES:
             log.error("worker receives no messages and ends", exit_code=EXIT_DEAF)
-            self._bite()
+            self._end_process()
 
     def _stranded(self) -> int:
         try:
@@ -84,7 +84,7 @@ class Watchdog(BackgroundThread):
             self.look()
 
 
-class Ear:
+class MessageCounter:
     """Counter of the messages that this worker has received."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Ear:
     def _listen(self, **_: object) -> None:
         self._count += 1
 
-    def heard(self) -> int:
+    def received(self) -> int:
         """Return the number of messages so far."""
         return self._count
 

@@ -59,7 +59,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
         into = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
         body: dict[str, Any] = {
             "text": list(texts),
-            "source_lang": source.split("-", maxsplit=1)[0].upper(),  # a source has no varieties
+            "source_lang": source.split("-", maxsplit=1)[0].upper(),  # DeepL knows no variants of source languages
             "target_lang": into,
         }
         if self.settings.formality:

@@ -1,4 +1,4 @@
-"""Text Embeddings Inference (TEI), which serves embedding models and classifiers of texts."""
+"""Adapter for Text Embeddings Inference (TEI): embedders and classifiers of texts."""
 
 from __future__ import annotations
 

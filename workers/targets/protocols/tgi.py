@@ -1,4 +1,4 @@
-"""Text Generation Inference (TGI), which serves language models."""
+"""Adapter for Text Generation Inference (TGI): language models."""
 
 from __future__ import annotations
 

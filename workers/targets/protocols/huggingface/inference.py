@@ -108,7 +108,9 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
     )
 
     def _refuse(self, ask: Prediction) -> Failure | None:
-        if isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model):  # it becomes part of a path
+        if (
+            isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model)
+        ):  # the model is part of the URL's path
             return Failure("unsupported", "the model must look like 'owner/name'")
         return super()._refuse(ask)
 

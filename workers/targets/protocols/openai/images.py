@@ -43,7 +43,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
     summary: ClassVar[str] = "Images (OpenAI's interface): POST /v1/images/generations; an author, never rated itself"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
     settings_type: ClassVar[type] = OpenAIImagesSettings
-    room: ClassVar[int] = 2 * MOST_BYTES  # base64 is a third longer, and some services send the prompt back
+    room: ClassVar[int] = 2 * MOST_BYTES  # base64 is a third longer, and some services repeat the prompt
     notes: ClassVar[tuple[str, ...]] = (
         "an author: it draws what a service of kind image-classifier is shown; it cannot be rated itself",
         "an answer with an image's address instead of the image is refused, since nothing but the target is called",
@@ -88,7 +88,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
             raise CallFailed("unsupported", "images cannot be kept here")
         try:
             content = base64.b64decode(packed, validate=True)
-        except ValueError:  # letters that base64 does not have among them
+        except ValueError:  # invalid base64
             return Reply(failure=Failure("not-an-image", f"{place} gave a text that is no image in base64"))
         try:
             facts = self._egress.library.keep_image(content)
