@@ -296,12 +296,12 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     from store.core.settings import Settings
     from workers.engine.tasks import open_workplace
     from workers.run_job import run_job
-    from workers.targets.target_validator import Desk
+    from workers.targets.target_validator import TargetChecker
 
     settings = Settings(data_dir=folder, egress_allow="127.0.0.0/8")
     migrate.upgrade(settings.resolved_database_url)
     with DemoServer() as services:
-        app = create_app(settings, validator=Desk(settings), doorbell=lambda _: None)
+        app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
         context = open_workplace(settings)
 
         def work(job_id: str) -> None:

@@ -28,7 +28,7 @@ from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
 from workers.engine.tasks import open_workplace
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
@@ -72,7 +72,7 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
     _offer_first_key(settings)
     app = create_app(
         settings,
-        validator=Desk(settings),
+        validator=TargetChecker(settings),
         doorbell=ring,
         tracer_provider=start_tracing(settings, "api"),
         more_registries=more_registries,

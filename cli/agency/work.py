@@ -68,10 +68,16 @@ def _work(settings: Settings, folder: str) -> None:
 @contextmanager
 def _watching(app: Celery, settings: Settings) -> Iterator[None]:
     from store.core.database import Database
-    from workers.engine.watchdog import Ear, Watchdog, broker_answers
+    from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
 
     database = Database(settings.resolved_database_url)
-    dog = Watchdog(database, Ear(), settings.watchdog_s, broker_answers=lambda: broker_answers(app), bite=_end_deaf)
+    dog = Watchdog(
+        database,
+        MessageCounter(),
+        settings.watchdog_s,
+        broker_answers=lambda: broker_answers(app),
+        end_process=_end_deaf,
+    )
     dog.start()
     try:
         yield

@@ -29,7 +29,7 @@ from store.jobs.job import Job
 from store.jobs.leases import Claim
 from store.security import keys
 from workers.engine.reconciler import reconcile
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 CAP = 2
 """Fruitless attempts after which a job is given up here: few enough to be reached often."""
@@ -566,7 +566,7 @@ def place(database_url, tmp_path, hand, runner):
     )
     with hand.database.write() as c:
         mine, theirs = (keys.create(c, tenant, ["admin"], "a test's")[1] for tenant in ("mine", "theirs"))
-    app = create_app(decided, validator=Desk(decided), doorbell=lambda job_id: None)
+    app = create_app(decided, validator=TargetChecker(decided), doorbell=lambda job_id: None)
     living = app.router.lifespan_context(app)
     runner.run(living.__aenter__())
     yield SimpleNamespace(settings=decided, hand=hand, callers=Callers(app, runner, mine, theirs))

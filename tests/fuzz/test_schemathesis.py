@@ -39,7 +39,7 @@ from store.jobs import jobs
 from store.security import keys
 from store.targets import domains
 from tests.support.jobs import new_job
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 LOOPBACK = "http://127.0.0.1:5000"
 NAMED_BY_THEIR_OWNER = "/v1/specifications/{specification_name}"
@@ -177,7 +177,7 @@ def _function(method: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 def served(settings: Settings, complete: Callable[[str], object]) -> Iterator[FastAPI]:
     """Make an application that schemathesis starts; stop it afterwards."""
     try:
-        yield create_app(settings, validator=Desk(settings), doorbell=complete)
+        yield create_app(settings, validator=TargetChecker(settings), doorbell=complete)
     finally:
         shutdown_lifespans()
 

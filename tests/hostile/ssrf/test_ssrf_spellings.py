@@ -16,7 +16,7 @@ import pytest
 
 from service.app import create_app
 from store.core.settings import Settings
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 METADATA = (
     "http://169.254.169.254/latest/meta-data/",  # AWS, Google, Azure, Oracle, DigitalOcean …
@@ -53,7 +53,7 @@ def counter(stage, _sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
     directory = tmp_path_factory.mktemp("counter")
     shutil.copyfile(_sqlite_template, directory / "assay.db")
     settings = Settings(data_dir=directory, auth="none")
-    app = create_app(settings, validator=Desk(settings), doorbell=lambda job_id: None)
+    app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda job_id: None)
     living = app.router.lifespan_context(app)
     stage.run(living.__aenter__())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://assay.test")
