@@ -575,7 +575,7 @@ def place(database_url, tmp_path, hand, runner):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("database_url", "runs"), [("sqlite", 30), ("postgres", 10)], indirect=["database_url"])
-def test_jobs_keep_their_promises_whatever_happens_in_whatever_order(place, runs, pytestconfig):
+def test_jobs_match_the_model_after_every_sequence_of_events(place, runs, pytestconfig):
     """Runs of 50 steps each; five times as many in `make chaos`."""
     machine = type("Jobs", (JobsOfATenant,), {"place": place})
     chosen = settings(

@@ -172,7 +172,7 @@ def is_typed(outcome: Any, count: int) -> bool:
 
 
 @pytest.mark.parametrize("speech", SPEECHES.values(), ids=SPEECHES)
-def test_whatever_stands_in_whichever_place_of_an_answer_it_is_a_text_or_a_typed_failure(villain, tools, speech):
+def test_any_mutated_answer_is_a_text_or_a_typed_failure(villain, tools, speech):
     made = [("sound", speech.answer), *mutations(speech.answer)]
     outcomes = ask(villain, tools, speech, [json.dumps(body).encode() for _, body in made])
     assert [reply.value for reply in outcomes[0]] == PAIR[: len(speech.texts)]
@@ -186,7 +186,7 @@ TELLING = {name: speech for name, speech in SPEECHES.items() if speech.languages
 
 
 @pytest.mark.parametrize("speech", TELLING.values(), ids=TELLING)
-def test_whatever_stands_in_a_list_of_languages_it_is_read_or_a_typed_failure(villain, tools, speech):
+def test_any_mutated_list_of_languages_is_read_or_a_typed_failure(villain, tools, speech):
     made = [speech.languages, speech.languages, *(body for _, body in mutations(speech.languages))]
     outcomes = ask(villain, tools, speech, [json.dumps(body).encode() for body in made], languages=True)
     assert not isinstance(outcomes[0], CallFailed)
@@ -229,7 +229,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize(("body", "code"), FOREIGN.values(), ids=FOREIGN)
-def test_a_body_that_is_not_the_protocols_has_its_code(villain, tools, body, code):
+def test_a_malformed_body_is_a_failure_with_its_code(villain, tools, body, code):
     (outcome,) = ask(villain, tools, SPEECHES["libretranslate"], [body])
     assert isinstance(outcome, CallFailed)
     assert outcome.code == code
@@ -252,7 +252,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize(("body", "text"), STRANGE.values(), ids=STRANGE)
-def test_a_strange_text_is_kept_exactly_as_it_came(villain, tools, body, text):
+def test_an_unusual_text_is_recorded_unchanged(villain, tools, body, text):
     ((reply,),) = ask(villain, tools, SPEECHES["libretranslate"], [body])
     assert reply == Reply(text)
 
@@ -261,7 +261,7 @@ MOST = 10_000 + 10 * len(ONE[0])
 
 
 @pytest.mark.parametrize(("length", "ok"), [(MOST, True), (MOST + 1, False), (1_000_000, False)])
-def test_a_text_that_no_translation_could_be_is_a_failed_reply(villain, tools, length, ok):
+def test_a_translation_above_the_maximum_length_is_a_failed_reply(villain, tools, length, ok):
     ((reply,),) = ask(
         villain, tools, SPEECHES["libretranslate"], [json.dumps({"translatedText": "x" * length}).encode()]
     )
@@ -270,7 +270,7 @@ def test_a_text_that_no_translation_could_be_is_a_failed_reply(villain, tools, l
 
 
 @pytest.mark.parametrize("around", ["{}", "Bearer {}", '{{"api_key": "{}"}}'])
-def test_an_answer_with_the_key_in_it_is_not_kept(villain, tools, around):
+def test_an_answer_that_contains_the_key_is_not_recorded(villain, tools, around):
     body = json.dumps({"translatedText": ["Ella vino.", around.format(SECRET)]}).encode()
     ((sound, echo),) = ask(villain, tools, SPEECHES["libretranslate, several"], [body])
     assert sound == Reply("Ella vino.")
@@ -290,7 +290,7 @@ MISFITS = {
 
 
 @pytest.mark.parametrize(("output", "answer"), MISFITS.values(), ids=MISFITS)
-def test_an_output_expression_that_does_not_fit_is_a_typed_failure(villain, tools, output, answer):
+def test_an_output_expression_without_a_match_is_a_typed_failure(villain, tools, output, answer):
     speech = Speech("custom", ONE, answer, settings={"body": {"q": "{text}"}, "output": output, "auth": "header"})
     (outcome,) = ask(villain, tools, speech, [json.dumps(answer).encode()])
     assert isinstance(outcome, CallFailed)
@@ -298,7 +298,7 @@ def test_an_output_expression_that_does_not_fit_is_a_typed_failure(villain, tool
 
 
 @pytest.mark.parametrize("place", ["path", "query", "form", "json"])
-def test_a_text_with_half_a_surrogate_pair_can_be_asked_wherever_it_is_put(villain, tools, place):
+def test_a_text_with_half_a_surrogate_pair_can_be_sent_by_every_protocol(villain, tools, place):
     settings = {
         "path": {"path": "/do/{text}", "method": "GET"},
         "query": {"query": {"q": "{text}"}, "method": "GET"},
@@ -310,7 +310,7 @@ def test_a_text_with_half_a_surrogate_pair_can_be_asked_wherever_it_is_put(villa
     assert outcome == [Reply("Ella")]
 
 
-def test_a_plain_text_answer_loses_its_mark_and_what_is_not_text(villain, tools):
+def test_a_plain_text_answer_loses_its_byte_order_mark_and_invalid_bytes(villain, tools):
     settings = {"body": {"q": "{text}"}, "response": "text", "auth": "header"}
     bodies = ["\ufeff Ella vino. ".encode(), b"\xc9l vino."]
     outcomes = ask(villain, tools, Speech("custom", ONE, None, settings=settings), bodies)

@@ -72,7 +72,7 @@ def ill(request, tools):
     return ills(tools)[request.param]
 
 
-def test_an_ill_that_strikes_now_and_then_is_counted_by_its_code_and_never_votes(villain, tools, office, ill):
+def test_occasional_failures_are_counted_by_code_and_do_not_affect_the_rating(villain, tools, office, ill):
     script, code = ill
     service = villain(tools.translator(script))
     ended = office.run(office.post(service.url, timeout_s=0.3 if code == "timeout" else 10))
@@ -99,7 +99,7 @@ FINAL = {
 
 
 @pytest.mark.parametrize("name", FINAL)
-def test_a_service_that_is_always_ill_is_not_rated_and_says_why(villain, tools, office, name):
+def test_a_service_that_always_fails_is_not_rated_and_the_job_names_the_reason(villain, tools, office, name):
     script, code = ills(tools)[name]
     service = villain(tools.translator(script, lambda text: True))
     ended = office.run(office.post(service.url, secret=SECRET))
@@ -161,7 +161,7 @@ def drive(service, *, attempts=6):
 
 @pytest.mark.parametrize(("headers", "bounds"), WAITS.values(), ids=WAITS)
 @pytest.mark.parametrize("status", ["429 Slow", "503 Busy"])
-def test_a_service_that_says_when_to_return_is_taken_at_its_word_within_reason(villain, tools, headers, bounds, status):
+def test_retry_after_is_obeyed_within_limits(villain, tools, headers, bounds, status):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: tools.raw("no", status, **headers) if next(turns) == 3 else sound(heard))
@@ -175,7 +175,7 @@ def test_a_service_that_says_when_to_return_is_taken_at_its_word_within_reason(v
 @pytest.mark.parametrize(
     ("status", "word", "retried"), [("429 X", "false", False), ("503 X", "false", False), ("400 X", "true", True)]
 )
-def test_the_services_word_on_retrying_is_heard(villain, tools, status, word, retried):
+def test_the_services_retry_hint_is_obeyed(villain, tools, status, word, retried):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: tools.raw("no", status, x_should_retry=word) if next(turns) == 3 else sound(heard))
@@ -184,7 +184,7 @@ def test_the_services_word_on_retrying_is_heard(villain, tools, status, word, re
     assert (len(pauses), failed) == ((1, []) if retried else (0, [f"http-{status[:3]}"]))
 
 
-def test_a_job_waits_as_long_as_it_was_asked_to(villain, tools, office):
+def test_a_job_waits_as_long_as_retry_after(villain, tools, office):
     moments: dict[str, list[float]] = {}
 
     def once_too_many(heard):
@@ -198,7 +198,7 @@ def test_a_job_waits_as_long_as_it_was_asked_to(villain, tools, office):
     assert all(len(asked) == 2 and asked[1] - asked[0] >= 1 for asked in moments.values())
 
 
-def test_a_service_that_fails_for_ever_ends_the_job_and_what_it_answered_is_kept(villain, tools, office):
+def test_a_service_that_stops_answering_ends_the_job_and_keeps_its_replies(villain, tools, office):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: sound(heard) if next(turns) < 50 else tools.raw("broken", "500 No"))
@@ -220,7 +220,7 @@ def test_a_service_that_fails_for_ever_ends_the_job_and_what_it_answered_is_kept
     ],
 )
 @pytest.mark.parametrize("sound_ones", [0, 40])
-def test_a_refused_key_ends_the_job_at_once_and_is_not_told(villain, tools, office, status, body, reason, sound_ones):
+def test_a_refused_key_ends_the_job_at_once_and_is_not_shown(villain, tools, office, status, body, reason, sound_ones):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: sound(heard) if next(turns) < sound_ones else tools.raw(body, status))
@@ -233,7 +233,7 @@ def test_a_refused_key_ends_the_job_at_once_and_is_not_told(villain, tools, offi
 
 # ---------------------------------------------------------------------------- long texts, lost without a word
 @pytest.mark.parametrize("kept", [100, 600, 1000])
-def test_a_service_that_cuts_long_texts_without_a_word_is_found_out_by_counting(villain, tools, office, kept):
+def test_a_service_that_silently_cuts_long_texts_is_detected(villain, tools, office, kept):
     def cut(heard):
         (text,) = heard.texts
         return tools.as_json({"translatedText": text[:kept]})
@@ -244,7 +244,7 @@ def test_a_service_that_cuts_long_texts_without_a_word_is_found_out_by_counting(
     assert ended.rating_id is None
 
 
-def test_a_service_that_drops_the_end_of_a_list_is_found_out_by_counting(villain, tools, office):
+def test_a_service_that_drops_the_end_of_a_list_is_detected(villain, tools, office):
     def short(heard):
         return tools.as_json({"translatedText": heard.texts[: max(1, len(heard.texts) - 1)]})
 
@@ -258,7 +258,7 @@ def test_a_service_that_drops_the_end_of_a_list_is_found_out_by_counting(villain
 STRANGE = "a\ud800b \0 \u202eElla\u202c \x1b[31m \ufeff 😀"
 
 
-def test_strange_texts_are_kept_exactly_and_do_not_stop_a_job(villain, tools, open_office, database_url):
+def test_unusual_texts_are_recorded_unchanged_and_do_not_stop_a_job(villain, tools, open_office, database_url):
     office = open_office("127.0.0.0/8", database_url)
     service = villain(tools.translator(lambda heard: tools.as_json({"translatedText": STRANGE})))
     ended = office.run(office.post(service.url))
@@ -270,7 +270,7 @@ def test_strange_texts_are_kept_exactly_and_do_not_stop_a_job(villain, tools, op
     assert any(one.probe.ask.text == STRANGE for one in ledger)  # it was asked back, too
 
 
-def test_a_declared_interface_carries_strange_texts_back(villain, tools, office):
+def test_a_declared_interface_returns_unusual_texts_unchanged(villain, tools, office):
     def script(heard):
         return tools.as_json({"out": STRANGE})
 

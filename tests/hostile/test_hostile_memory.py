@@ -158,7 +158,7 @@ def test_a_hostile_answer_costs_little_memory(growth, record_property, name):
     )
 
 
-def test_the_bomb_is_one():
+def test_the_compressed_bomb_unpacks_to_its_size():
     assert len(BOMB) < MIB
     unpack = zlib.decompressobj(31)
     size, rest = 0, BOMB
@@ -168,7 +168,7 @@ def test_the_bomb_is_one():
     assert size == 200 * MIB
 
 
-def test_a_service_that_answers_everything_with_a_megabyte_does_not_fill_the_memory(
+def test_a_service_with_megabyte_answers_does_not_fill_the_memory(
     open_villain, tools, office, record_property
 ):
     sound = open_villain(tools.translator(tools.translated))

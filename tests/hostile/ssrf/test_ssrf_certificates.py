@@ -49,7 +49,7 @@ async def loopback(host, port):
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_faulty_certificate_ends_the_call_before_a_word_is_said(villain, tools, authority, fault):
+def test_an_invalid_certificate_ends_the_call_before_a_byte_is_sent(villain, tools, authority, fault):
     service = villain(lambda heard: tools.raw("never"), tls=authority.server(*fault.names, **fault.signed))
 
     async def go():
@@ -75,7 +75,7 @@ def named(monkeypatch):
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_job_behind_a_faulty_certificate_fails_and_its_key_stays_here(
+def test_a_job_with_an_invalid_target_certificate_fails_without_sending_its_key(
     villain, tools, authority, named, monkeypatch, office, fault
 ):
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))  # an operator's own authority is trusted, its faults not
@@ -88,7 +88,7 @@ def test_a_job_behind_a_faulty_certificate_fails_and_its_key_stays_here(
     assert (service.heard, ended.rating_id) == ([], None)
 
 
-def test_a_job_behind_a_sound_certificate_of_the_operators_authority_is_rated(
+def test_a_target_certificate_of_the_operators_authority_is_accepted(
     villain, tools, authority, named, monkeypatch, office
 ):
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
@@ -97,7 +97,7 @@ def test_a_job_behind_a_sound_certificate_of_the_operators_authority_is_rated(
     assert (ended.status, office.rating(ended)["letter"]) == ("succeeded", "DSBS")
 
 
-def test_an_authority_nobody_trusts_is_refused(villain, tools, authority, named, office):
+def test_a_certificate_of_an_unknown_authority_is_refused(villain, tools, authority, named, office):
     service = villain(tools.translator(tools.translated), tls=authority.server(HOST))
     ended = office.run(office.post(f"https://{HOST}:{service.port}", secret=SECRET))
     assert (ended.status, ended.error["reason"], service.heard) == ("failed", "tls", [])

@@ -30,12 +30,12 @@ def reached(host, *, server=("10.0.0.7", 8000), scheme="http", root_path="", pub
         ({"host": "elsewhere.example", "public_url": "https://assay.example/x/"}, "https://assay.example/x"),
     ],
 )
-def test_the_address_is_the_operators_or_the_requests(given, address):
+def test_the_base_url_is_the_operators_or_the_requests(given, address):
     assert reached(**given) == address
     assert reached(**given) == address  # the second time it is remembered
 
 
-def test_two_hosts_are_not_taken_for_each_other():
+def test_the_cached_base_url_depends_on_the_host():
     assert [reached("one.example"), reached("two.example"), reached("one.example", scheme="https")] == [
         "http://one.example",
         "http://two.example",

@@ -321,7 +321,7 @@ def full_body(world: World, one: Operation) -> Any:
 
 
 @pytest.mark.parametrize("what", UNSTORABLE)
-async def test_a_text_that_cannot_be_stored_is_refused_wherever_it_stands(world, what):
+async def test_a_text_with_nul_or_half_a_surrogate_pair_is_refused_in_every_field(world, what):
     tried = 0
     for one in (each for each in world.operations if each.takes_body):
         for place in texts_in(full_body(world, one)):
@@ -334,7 +334,7 @@ async def test_a_text_that_cannot_be_stored_is_refused_wherever_it_stands(world,
 
 
 @pytest.mark.parametrize("what", STRANGE)
-async def test_a_strange_text_is_refused_or_kept_as_it_was_sent(database_url, build, what):
+async def test_an_unusual_text_is_refused_or_stored_unchanged(database_url, build, what):
     world = await build({"database_url": database_url})
     text, kept = STRANGE[what], 0
     for one in (each for each in world.operations if each.takes_body):
@@ -364,7 +364,7 @@ def at(value: Any, place: tuple[str | int, ...]) -> Any:
 @pytest.mark.parametrize(
     "text", ["%00", "%ff", "%ed%a0%80", "%E2%80%AE", "%0d%0aX:%20y", "..%2f..%2fetc", "'%20OR%201=1", "x" * 3000]
 )
-async def test_a_strange_text_in_an_address_is_no_error_of_ours(world, text):
+async def test_an_unusual_text_in_an_address_is_never_a_server_error(world, text):
     for one in (each for each in world.operations if each.method in {"GET", "DELETE"}):
         for each in one.parameters("path"):
             answer = await world.client.request(one.method, one.url(world.ids | {each["name"]: text}))
@@ -392,7 +392,7 @@ STRANGE_HEADERS = {
 
 
 @pytest.mark.parametrize("what", STRANGE_HEADERS)
-async def test_a_strange_header_is_no_error_of_ours(world, what):
+async def test_an_unusual_header_is_never_a_server_error(world, what):
     for one in (each for each in world.operations if each.method != "DELETE"):
         for name in {*(each["name"] for each in one.parameters("header")), "If-None-Match", "X-Request-Id", "Accept"}:
             body = {"content": json.dumps(world.body(one))} if one.takes_body else {}
@@ -431,7 +431,7 @@ def outside(schema: dict[str, Any]) -> set[float]:
     }
 
 
-async def test_a_number_out_of_its_bounds_is_refused_by_name(world):
+async def test_a_number_out_of_its_bounds_is_refused_with_its_field(world):
     tried: set[tuple[str, ...]] = set()
     for one in (each for each in world.operations if each.takes_body):
         schema = one.written["requestBody"]["content"]["application/json"]["schema"]
@@ -470,7 +470,7 @@ def lists(world: World) -> list[Operation]:
 @pytest.mark.parametrize(
     "limit", ["0", "-1", "201", "1000000000", "1e9", "9" * 40, "many", "", "1.5", "0x10", "\u0661"]
 )
-async def test_no_list_gives_a_page_of_another_size_than_1_to_200(world, limit):
+async def test_every_list_refuses_a_page_size_outside_1_to_200(world, limit):
     assert len(lists(world)) >= 5
     for one in lists(world):
         answer = await world.send(one, params={**one.needed, "limit": limit})
@@ -481,7 +481,7 @@ async def test_no_list_gives_a_page_of_another_size_than_1_to_200(world, limit):
 @pytest.mark.parametrize(
     "cursor", ["x", "!!", "W10", "bnVsbA", "e30", "WzEsIngiLCJ5Il0", "a" * 401, "\x00", "\u202e", "[" * 399]
 )
-async def test_no_list_takes_a_cursor_that_was_not_given_out(world, cursor):
+async def test_every_list_refuses_an_invented_cursor(world, cursor):
     for one in lists(world):
         answer = await world.send(one, params={**one.needed, "cursor": cursor})
         assert refused(one, answer, cursor)["errors"][0]["parameter"] == "cursor"
@@ -489,7 +489,7 @@ async def test_no_list_takes_a_cursor_that_was_not_given_out(world, cursor):
 
 
 # ---------------------------------------------------------------------------- limits (row 50)
-async def test_every_way_to_new_work_is_refused_alike_above_the_rate(build):
+async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
     world = await build({"job_rate": "2/hour"})  # a job and a suite are in it already
     tried = 0
     for one in world.operations:
@@ -506,7 +506,7 @@ async def test_every_way_to_new_work_is_refused_alike_above_the_rate(build):
 
 
 # ---------------------------------------------------------------------------- addresses (rows 51, 52)
-async def test_what_was_removed_is_found_by_no_operation(world):
+async def test_every_operation_on_a_removed_resource_is_404(world):
     removers = [one for one in world.operations if one.method == "DELETE"]
     removers.sort(key=lambda one: -one.path.count("/"))  # what is within a thing goes first
     assert len(removers) >= 8
@@ -519,7 +519,7 @@ async def test_what_was_removed_is_found_by_no_operation(world):
                 assert refused(one, answer, "removed")["code"] in {"not-found", "no-reply"}
 
 
-async def test_a_wrong_method_is_answered_with_every_right_one_at_every_address(world):
+async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(world):
     for path in world.document["paths"]:
         right = {one.method for one in world.operations if one.path == path}
         allowed = sorted(right | {"OPTIONS"} | ({"HEAD"} if "GET" in right else set()))
@@ -540,7 +540,7 @@ EVERYBODYS = {"catalog", "methodology", "service"}
 """Tags of what belongs to no tenant."""
 
 
-async def test_no_operation_finds_what_another_tenant_has(build, worker, request_body):
+async def test_every_operation_on_another_tenants_resource_is_404(build, worker, request_body):
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     world = await build({"auth": "keys"}, **mine)
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
@@ -554,7 +554,7 @@ async def test_no_operation_finds_what_another_tenant_has(build, worker, request
     assert tried >= 60
 
 
-async def test_no_operation_that_needs_a_key_answers_without_a_good_one(build, worker):
+async def test_every_operation_that_needs_a_key_refuses_an_invalid_one(build, worker):
     world = await build({"auth": "keys"}, Authorization=f"Bearer {worker.make_key()}")
     revoked = (await world.client.post("/v1/keys", json={"name": "gone", "scopes": ["admin"]})).json()
     await world.client.delete(f"/v1/keys/{revoked['id']}")

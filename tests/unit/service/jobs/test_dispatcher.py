@@ -35,7 +35,7 @@ def failures(meter: Meter) -> float:
     return meter.doorbell_failures._value.get()
 
 
-def test_jobs_are_rung_for_in_order():
+def test_workers_are_notified_of_jobs_in_order():
     heard = RecordingDoorbell()
     dispatcher = Dispatcher(heard, Meter())
     ids = [f"job_{number}" for number in range(40)]
@@ -46,7 +46,7 @@ def test_jobs_are_rung_for_in_order():
     dispatcher.close()
 
 
-def test_what_waits_when_the_bell_is_closed_is_still_rung_for():
+def test_queued_notifications_are_sent_when_the_dispatcher_closes():
     heard = RecordingDoorbell()
     dispatcher = Dispatcher(heard, Meter())
     for job in ("one", "two", "three"):
@@ -56,7 +56,7 @@ def test_what_waits_when_the_bell_is_closed_is_still_rung_for():
     assert not any(thread.name == "doorbell" for thread in threading.enumerate())
 
 
-def test_a_ring_that_fails_is_counted_for_every_job_and_the_next_one_is_tried():
+def test_a_failed_notification_is_counted_and_does_not_stop_the_next():
     heard, meter = RecordingDoorbell(fails=True), Meter()
     dispatcher = Dispatcher(heard, meter)
     for job in ("one", "two"):
@@ -69,7 +69,7 @@ def test_a_ring_that_fails_is_counted_for_every_job_and_the_next_one_is_tried():
     dispatcher.close()
 
 
-def test_a_broker_that_stalls_makes_nobody_wait_and_what_finds_no_room_is_counted():
+def test_a_stalled_broker_blocks_no_request_and_overflow_is_counted():
     heard, meter = RecordingDoorbell(), Meter()
     dispatcher = Dispatcher(heard, meter)
     heard.free.clear()
@@ -85,5 +85,5 @@ def test_a_broker_that_stalls_makes_nobody_wait_and_what_finds_no_room_is_counte
     dispatcher.close()
 
 
-def test_a_bell_that_never_rang_closes():
+def test_an_unused_dispatcher_closes():
     Dispatcher(RecordingDoorbell(), Meter()).close()

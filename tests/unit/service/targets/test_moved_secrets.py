@@ -23,7 +23,7 @@ def copy_secret(worker, source, destination):
 
 
 @pytest.mark.parametrize("tenants", [("mine", "mine"), ("mine", "theirs")])
-async def test_a_secret_copied_to_another_target_is_a_typed_problem_and_never_used(
+async def test_a_secret_copied_to_another_targets_row_is_refused(
     serve, guarded, worker, rings, request_body, tenants
 ):
     client = await serve(guarded)
