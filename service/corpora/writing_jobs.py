@@ -41,7 +41,7 @@ async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, bod
         most = MOST_ITEMS // len(words.roles)
         if body.per_term > most:
             raise OutOfBounds(
-                f"{body.per_term} sentences for each of {len(words.roles)} terms are more than a corpus can hold; "
+                f"{body.per_term} sentences for each of {len(words.roles)} terms are more than a corpus holds; "
                 f"at most {most} per term are allowed",
                 "per_term",
             )

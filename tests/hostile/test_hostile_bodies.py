@@ -1,4 +1,4 @@
-"""Bodies that are not what a protocol promises: a typed failure or a text, whatever is put in whichever place."""
+"""Malformed bodies of every protocol: the outcome is always a text or a typed failure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ONE, TWO = ["She came."], ["She came.", "He left."]
 
 @dataclass(frozen=True)
 class Speech:
-    """A protocol, a sound answer of it to `texts`, and a sound list of languages."""
+    """A protocol with a valid answer to `texts` and a valid list of languages."""
 
     protocol: str
     texts: Sequence[str]
@@ -96,7 +96,7 @@ WRONG: Sequence[Any] = (
 
 
 def mutations(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every way to put something wrong into one place of a JSON value, or to leave the place out."""
+    """Yield the JSON value with each place replaced by a wrong value, or removed."""
     for path in _paths(value):
         for wrong in WRONG:
             yield f"{path} is {json.dumps(wrong)}", _with(value, path, wrong)
@@ -133,8 +133,8 @@ def _without(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 def ask(villain, tools, speech, bodies, *, languages=False):
-    """Put a question once for every body; gives what came of each."""
-    answers = itertools.cycle(bodies)  # some protocols ask twice for their languages
+    """Send a question once per body; return the outcome of each."""
+    answers = itertools.cycle(bodies)  # some protocols request their languages twice
     service = villain(lambda heard: tools.raw(next(answers), content_type="application/json"))
     target = Target("T", Kind.TRANSLATOR, speech.protocol, service.url, speech.settings, SECRET, Limits(timeout_s=10))
 
@@ -162,7 +162,7 @@ def known(code: str) -> bool:
 
 
 def is_typed(outcome: Any, count: int) -> bool:
-    """Whether the driver can count an outcome: a known failure, or a text or a failure for each question."""
+    """Whether an outcome is typed: a known failure, or a text or failure for each question."""
     if isinstance(outcome, CallFailed):
         return known(outcome.code)
     return len(outcome) == count and all(

@@ -1,4 +1,4 @@
-"""Whole jobs against services with bad intentions: what fails is named, counted, and never votes."""
+"""Whole jobs with hostile services: failures are named, counted, and do not affect the rating."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 def ills(tools):
-    """What each ill answers, and the code of the failure."""
+    """Return each kind of faulty answer, with the code of its failure."""
 
     def body(text: str | bytes):
         return lambda heard: tools.raw(text, content_type="application/json")
@@ -68,7 +68,7 @@ def ills(tools):
 
 @pytest.fixture(params=ills(None))
 def ill(request, tools):
-    """Each ill in turn: its script and its code."""
+    """Each kind of faulty answer: its script and its code."""
     return ills(tools)[request.param]
 
 
@@ -81,10 +81,10 @@ def test_occasional_failures_are_counted_by_code_and_do_not_affect_the_rating(vi
     failed = [one for one in ledger if not one.reply.ok]
     struck = [one for one in ledger if tools.now_and_then(one.probe.ask.text)]
     assert failed
-    assert {one.probe.unit for one in failed} == {one.probe.unit for one in struck}  # each names its unit
+    assert {one.probe.unit for one in failed} == {one.probe.unit for one in struck}  # each failure names its question
     assert {one.reply.failure.code for one in failed} == {code}
     assert all(one.reply.value is None for one in failed)
-    assert rating["letter"] == "DSBS", rating["reasons"]  # of what was answered
+    assert rating["letter"] == "DSBS", rating["reasons"]  # based on the usable answers
     assert rating["counts"]["failed"] == len(failed)
     assert rating["counts"]["asked"] == len(ledger)
     assert office.counted("assay_target_calls_total", target=service.url[7:], outcome=code) > 0
@@ -108,7 +108,7 @@ def test_a_service_that_always_fails_is_not_rated_and_the_job_names_the_reason(v
     assert SECRET not in str(ended.error)
 
 
-# ---------------------------------------------------------------------------- statuses with a word on when to return
+# ---------------------------------------------------------------------------- Retry-After
 class Memory:
     """A ledger in memory."""
 
@@ -138,7 +138,7 @@ WAITS = {
 
 
 def drive(service, *, attempts=6):
-    """Drive a whole experiment; gives its finding, the pauses, and what was recorded."""
+    """Run a whole experiment; return its finding, the pauses, and the recorded answers."""
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -226,12 +226,12 @@ def test_a_refused_key_ends_the_job_at_once_and_is_not_shown(villain, tools, off
     service = villain(lambda heard: sound(heard) if next(turns) < sound_ones else tools.raw(body, status))
     ended = office.run(office.post(service.url, secret=SECRET))
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_refused", reason)
-    assert len(service.heard) <= sound_ones + 8  # what was under way
+    assert len(service.heard) <= sound_ones + 8  # calls in flight
     assert SECRET not in str(ended.error)
     assert bool(office.ledger(ended)) is bool(sound_ones)
 
 
-# ---------------------------------------------------------------------------- long texts, lost without a word
+# ---------------------------------------------------------------------------- long texts, silently cut
 @pytest.mark.parametrize("kept", [100, 600, 1000])
 def test_a_service_that_silently_cuts_long_texts_is_detected(villain, tools, office, kept):
     def cut(heard):
@@ -254,7 +254,7 @@ def test_a_service_that_drops_the_end_of_a_list_is_detected(villain, tools, offi
     assert ended.error["reason"] in {"wrong-count", "truncates"}
 
 
-# ---------------------------------------------------------------------------- texts that are hard to keep
+# ---------------------------------------------------------------------------- unusual texts
 STRANGE = "a\ud800b \0 \u202eElla\u202c \x1b[31m \ufeff 😀"
 
 
@@ -267,7 +267,7 @@ def test_unusual_texts_are_recorded_unchanged_and_do_not_stop_a_job(villain, too
     struck = [one for one in ledger if tools.now_and_then(one.probe.ask.text)]
     assert struck
     assert all(one.reply.value == STRANGE for one in struck)
-    assert any(one.probe.ask.text == STRANGE for one in ledger)  # it was asked back, too
+    assert any(one.probe.ask.text == STRANGE for one in ledger)  # it was translated back, too
 
 
 def test_a_declared_interface_returns_unusual_texts_unchanged(villain, tools, office):

@@ -1,7 +1,6 @@
-"""Answers that abuse HTTP itself: each ends as one typed failure, at its deadline or before, and never as an answer.
+"""Answers that violate HTTP: each becomes a typed failure within its deadline.
 
-The common ones (closed early, two lengths, redirects …) are in the unit tests of egress; here are
-the crafted ones.
+Common ones (closed early, two lengths, redirects …) are in the unit tests of egress; crafted ones are here.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SECRET = "sk-wire-c0ffee42"
 
 
 def call(service, *, times=1, timeout_s=10.0):
-    """Call a service; gives what came of each call: a body, or a failure."""
+    """Call a service; return the outcome of each call, a body or a failure."""
 
     async def go():
         outcomes = []
@@ -170,7 +169,7 @@ def test_informational_1xx_responses_before_the_answer_are_skipped(villain, tool
     assert call(villain(lambda heard: hints + tools.raw("Hola")), times=3) == [b"Hola"] * 3
 
 
-# ---------------------------------------------------------------------------- what must not pass for the next answer
+# ---------------------------------------------------------------------------- response smuggling
 SMUGGLED = OK + b"Content-Length: 8\r\n\r\nsmuggled"
 
 

@@ -1,4 +1,4 @@
-"""Certificates with a fault: nothing is said to whoever shows one, and the job says why it failed."""
+"""Invalid certificates: nothing is sent to such a server, and the job names the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOST, SECRET = "service.example.org", "sk-sealed-5b2f0a9e"
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a certificate: its names, or how it was signed."""
+    """Fault of a certificate: wrong names or a wrong signature."""
 
     names: tuple[str, ...] = (HOST,)
     signed: Mapping[str, Any] = field(default_factory=dict)
@@ -65,7 +65,7 @@ def test_an_invalid_certificate_ends_the_call_before_a_byte_is_sent(villain, too
 
 @pytest.fixture
 def named(monkeypatch):
-    """Let the name lead to this machine, as a name server inside might."""
+    """Resolve the name to this machine."""
 
     def getaddrinfo(host, port, *_, **__):
         assert host == HOST
@@ -78,7 +78,9 @@ def named(monkeypatch):
 def test_a_job_with_an_invalid_target_certificate_fails_without_sending_its_key(
     villain, tools, authority, named, monkeypatch, office, fault
 ):
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))  # an operator's own authority is trusted, its faults not
+    monkeypatch.setenv(
+        "SSL_CERT_FILE", str(authority.file)
+    )  # an operator's authority is trusted, but its invalid certificates are not
     server = authority.server(*fault.names, **fault.signed)
     service = villain(tools.translator(tools.translated), tls=server)
     ended = office.run(office.post(f"https://{fault.host}:{service.port}", secret=SECRET))

@@ -1,4 +1,4 @@
-"""Ways around the guard: redirects, proxies of the environment, and a connection that is not where it should be."""
+"""Ways around the SSRF guard: redirects, proxies of the environment, and a connection to another peer."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ def test_proxies_of_the_environment_are_not_called(villain, tools, authority, no
     assert proxy.connections == 0
 
 
-# ---------------------------------------------------------------------------- who answered
+# ---------------------------------------------------------------------------- peers
 def test_a_connection_to_a_private_peer_is_closed_before_a_byte_is_sent(two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
 
-    async def misled(protocol, address, port, tls, host):  # as by a translation of addresses on the way
+    async def misled(protocol, address, port, tls, host):  # as with network address translation
         assert address == OUTSIDE
         return await dial(protocol, INSIDE, port, tls, host)
 

@@ -1,6 +1,6 @@
-"""Every spelling of an inside address, at both doors: when a job is posted, and when one that got past is run.
+"""Every spelling of a private address, in a posted job and in a stored job.
 
-A job can hold an address that is refused today, because the operator's list was wider yesterday.
+A stored job can hold an address that is refused now, because the operator's allow-list was longer before.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SECRET = "sk-inside-4f1b77c0d2"
 
 @dataclass(frozen=True)
 class Counter:
-    """Where jobs are posted."""
+    """The service, to which jobs are posted."""
 
     stage: Any
     client: httpx.AsyncClient
@@ -64,7 +64,7 @@ def counter(stage, _sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="module")
 def strict_office(open_office: Callable[..., Any]) -> Any:
-    """A worker whose operator allows nothing beside public addresses."""
+    """A worker whose operator allows public addresses only."""
     return open_office("")
 
 

@@ -1,4 +1,4 @@
-"""Certificates over HTTP: statements, exports and proofs that verify, and nobody else's."""
+"""Certificates over HTTP: statements, exports and proofs, and their access control."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXPERIMENT = {"method": "round-trip", "attribute": "gender", "languages": ["es"]
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Have a service rated that gives back what it gets; the ledger has the answers in the order they came."""
+    """Rate a service that echoes its input, and return the rating's id."""
 
     async def rated(on=client, headers=None, answers=True, **changes) -> str:
         body = request_body(experiment=EXPERIMENT | {"max_texts_per_block": 8}, **changes)
@@ -80,7 +80,7 @@ def rated(client, request_body, worker):
 
 
 async def saved(client, path, url):
-    """Download an address into a file."""
+    """Download a URL into a file."""
     answer = await client.get(url)
     assert answer.status_code == 200, answer.text
     path.write_bytes(answer.content)
@@ -156,7 +156,7 @@ async def test_the_proof_of_a_missing_observation_is_404(client, rated, seq):
 
 async def test_an_export_whose_observations_do_not_fit_the_experiment_is_409(client, rated, request_body, worker):
     other = (await client.post("/v1/jobs", json=request_body(seed=99))).json()
-    strange = worker.rate(other["id"])  # observations that no experiment asked for
+    strange = worker.rate(other["id"])  # its observations do not fit the experiment
     for path in ("export.jsonl", "observations/1/proof"):
         answer = await client.get(f"/v1/ratings/{strange}/{path}")
         assert (answer.status_code, answer.json()["code"]) == (409, "evidence-out-of-order")
@@ -206,7 +206,9 @@ async def test_only_the_agencys_administrators_can_rotate_the_signing_key(serve,
     assert (await api.get(made.headers["Location"], headers=own)).json() == {"items": [made.json()]}
 
 
-async def test_a_signing_key_that_cannot_be_decrypted_is_503_but_old_certificates_are_served(serve, settings, rated, client):
+async def test_a_signing_key_that_cannot_be_decrypted_is_503_but_old_certificates_are_served(
+    serve, settings, rated, client
+):
     old, new = await rated(seed=1), await rated(seed=2)
     kept = (await client.get(f"/v1/ratings/{old}/attestation.json")).json()
     stranger = await serve(settings.model_copy(update={"secret_key": type(settings)(secret_key="o" * 32).secret_key}))

@@ -1,4 +1,4 @@
-"""Services called one after the other: `/v1/compositions`."""
+"""Compositions over HTTP: `/v1/compositions`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ URL = "/v1/compositions"
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Ask for a rating and have it made; gives its id."""
+    """Request a rating, complete its job, and return its id."""
 
     async def rated(
         letter="DSBS", url="http://127.0.0.1:5000", visibility="private", kind=None, on=client, headers=None, **changes
@@ -102,7 +102,7 @@ async def test_contradicting_bracketings_are_reported_with_all_possible_letters(
 async def test_a_composition_reports_unmeasured_and_inconclusive_links(client, rated):
     unmeasured = await rated(None)
     found = await compose(client, unmeasured, await rated("UCS"))
-    assert (found["letter"], found["probabilities"]) == ("UCS", None)  # whatever the first is
+    assert (found["letter"], found["probabilities"]) == ("UCS", None)  # a first service of any letter
     assert "link-unmeasured" in codes(found)
     found = await compose(client, await rated("UCS"), unmeasured)
     assert (found["possible"], found["must_be_measured"]) == (["BS", "DSBS", "UCS"], True)

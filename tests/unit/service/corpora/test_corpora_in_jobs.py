@@ -1,4 +1,4 @@
-"""What corpora are for: sentences written into them, ratings that ask about them, and tables taken home."""
+"""Jobs that write into corpora, ratings that use them, and the CSV table of a rating's sentences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODEL = {"name": "M", "kind": "language-model", "protocol": "openai-chat", "base
 
 @pytest.fixture
 async def agency(serve, guarded, worker):
-    """Clients of an agency, by tenant."""
+    """Return a function that makes a client for a tenant."""
     service = await serve(guarded)
 
     def as_tenant(name="acme"):

@@ -1,4 +1,4 @@
-"""Kept sentences and pictures: `/v1/corpora`."""
+"""Corpora over HTTP: `/v1/corpora`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def png(colour="red", form="PNG", size=(4, 4)) -> bytes:
 
 @pytest.fixture
 async def tenants(serve, guarded, worker):
-    """Clients of two tenants and of one that may only read."""
+    """Clients of two tenants, and one with the read scope only."""
     service = await serve(guarded)
 
     def as_tenant(name, *scopes):
@@ -120,7 +120,7 @@ async def test_a_removed_corpus_is_404(client):
         assert gone.status_code == 404
 
 
-# ---------------------------------------------------------------------------- who may
+# ---------------------------------------------------------------------------- access
 async def test_a_private_corpus_is_hidden_from_others_and_a_shared_one_can_only_be_read(tenants):
     mine, other, _ = tenants
     corpus = await begun(mine)
@@ -280,7 +280,7 @@ async def test_concurrent_edits_do_not_overwrite_each_other(client, worker):
     item = (await added(client, corpus, ONE)).json()["items"][0]
     here = f"{URL}/{corpus['id']}/items/{item['id']}"
     changes = {"group_term": "woman", "attribute_term": "receptionist"}
-    with worker.database.write():  # both have been read before either is written
+    with worker.database.write():  # both requests read before either writes
         edits = [asyncio.create_task(client.patch(here, json={name: term})) for name, term in changes.items()]
         await asyncio.sleep(0.2)
     assert [(await edit).status_code for edit in edits] == [200, 200]

@@ -1,4 +1,4 @@
-"""Lists of words in versions: `/v1/specifications`."""
+"""Versioned word lists: `/v1/specifications`."""
 
 from __future__ import annotations
 

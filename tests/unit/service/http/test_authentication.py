@@ -23,7 +23,9 @@ def bearer(key):
         ("none", "0.0.0.0", None, False),
     ],
 )
-async def test_a_key_is_required_unless_the_service_listens_on_loopback(serve, settings, auth, host, broker_url, needed):
+async def test_a_key_is_required_unless_the_service_listens_on_loopback(
+    serve, settings, auth, host, broker_url, needed
+):
     client = await serve(settings.model_copy(update={"auth": auth, "host": host, "broker_url": broker_url}))
     assert (await client.get("/v1/info")).json()["keys_needed"] is needed
     assert (await client.get("/v1/jobs")).status_code == (401 if needed else 200)

@@ -1,7 +1,7 @@
-"""Every operation of the OpenAPI document against everything that is wrong: nothing here is a list of routes.
+"""Invalid requests to every operation of the OpenAPI document.
 
-A new route is tried as soon as it is documented. What cannot be derived from the document (an id that
-exists, a body that is right) is made in `world`.
+The operations are read from the document, so a new route is tested as soon as it is documented. Existing ids and
+valid bodies are made by `world`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", 
 # ---------------------------------------------------------------------------- the document
 @dataclass(frozen=True)
 class Operation:
-    """One operation as documented."""
+    """One documented operation."""
 
     name: str
     method: str
@@ -38,7 +38,7 @@ class Operation:
 
     @property
     def takes_body(self) -> bool:
-        """Whether it takes JSON; files are tried in `test_upload_resource`."""
+        """Whether it takes JSON; `test_upload_resource` tests files."""
         return "application/json" in self.written.get("requestBody", {}).get("content", {})
 
     @property
@@ -56,17 +56,17 @@ class Operation:
 
     @property
     def is_badge(self) -> bool:
-        """Whether it always answers with an image, so that no page breaks: `unrated` for what is not there."""
+        """Whether it always answers with an image, `unrated` if there is no rating."""
         return "badges" in self.written["tags"]
 
     @property
     def is_of_webhooks(self) -> bool:
-        """Whether it wants the scope that endpoints are kept with."""
+        """Whether it requires the scope of webhooks."""
         return "webhooks" in self.written["tags"] or self.path.endswith("/redeliver")
 
     @property
     def needed(self) -> dict[str, str]:
-        """What its query cannot do without."""
+        """Return its required query parameters."""
         return {
             one["name"]: examples.SHORTEST["target"]["base_url"] for one in self.parameters("query") if one["required"]
         }
@@ -82,7 +82,7 @@ def operations_of(document: dict[str, Any]) -> list[Operation]:
 
 @dataclass(frozen=True)
 class World:
-    """A service in which everything that a path can name exists, and bodies that are right."""
+    """A service with one resource of every kind, and valid bodies."""
 
     client: Any
     operations: list[Operation]
@@ -134,13 +134,13 @@ class World:
 
 @pytest.fixture(scope="module")
 def documents():
-    """The OpenAPI document by how callers are known, which is all that it depends on; it takes a while to make."""
+    """The OpenAPI documents with and without required keys; built once, because that is slow."""
     return {}
 
 
 @pytest.fixture
 async def build(serve, settings, worker, request_body, documents):
-    """Fill a service with one of everything."""
+    """Create a service with one resource of every kind."""
 
     async def build(changes: dict[str, Any] | None = None, **headers: str) -> World:
         chosen = settings.model_copy(update=changes or {})
@@ -156,7 +156,7 @@ async def build(serve, settings, worker, request_body, documents):
         table = {"purpose": "table", "name": "T"}
         csv = {"Content-Type": "text/csv"}
         upload = (await client.post("/v1/uploads", params=table, content=b"age\n41\n", headers=csv)).json()
-        ids["seq"] = "1"  # an observation's number
+        ids["seq"] = "1"  # number of an observation
         ids |= {"upload_id": upload["id"], "specification_name": specification["name"], "version": "1"}
         webhook = (await client.post("/v1/webhooks", json=World.BODIES["createWebhook"])).json()
         ping = (await client.post(f"{webhook['links']['self']}/ping")).json()
@@ -189,7 +189,7 @@ async def world(build):
 
 
 def refused(operation: Operation, answer: Any, what: object) -> dict[str, Any]:
-    """The problem an answer tells; it must be a documented refusal, whatever was sent."""
+    """Return the problem of an answer, which must be a documented 4xx."""
     told = f"{operation.name} answered {answer.status_code} to {str(what)[:200]!r}: {answer.text[:300]}"
     assert 400 <= answer.status_code < 500, told
     assert operation.documents(answer.status_code), told
@@ -199,7 +199,7 @@ def refused(operation: Operation, answer: Any, what: object) -> dict[str, Any]:
 
 
 def harmless(operation: Operation, answer: Any, what: object) -> None:
-    """An answer that may be anything the document names, except an error of ours."""
+    """Check that an answer is documented and not a server error."""
     told = f"{operation.name} answered {answer.status_code} to {what!r}: {answer.text[:300]}"
     assert answer.status_code < 500, told
     assert operation.documents(answer.status_code), told
@@ -277,7 +277,7 @@ STRANGE = {
 
 
 def texts_in(value: Any, *place: str | int) -> Iterator[tuple[str | int, ...]]:
-    """Where the texts of a body are."""
+    """Yield the paths of all strings in a body."""
     if isinstance(value, str):
         yield place
     elif isinstance(value, dict):
@@ -292,7 +292,7 @@ def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
     inner = body
     for part in place[:-1]:
         if isinstance(inner, dict) and inner.get(part) is None:
-            inner[part] = {}  # a part that may be left out
+            inner[part] = {}  # an optional object
         inner = inner[part]
     inner[place[-1]] = value
     return body
@@ -341,7 +341,7 @@ async def test_an_unusual_text_is_refused_or_stored_unchanged(database_url, buil
         for place in texts_in(full_body(world, one)):
             body = put(full_body(world, one), place, text)
             if one.name in {"requestRating", "writeSentences"}:
-                body["seed"] = kept  # a job of its own, not a twin
+                body["seed"] = kept  # a new job instead of a joined one
             answer = await world.send(one, content=json.dumps(body), headers=JSON)
             harmless(one, answer, place)
             if answer.is_success and place[-1] != "secret":
@@ -402,7 +402,7 @@ async def test_an_unusual_header_is_never_a_server_error(world, what):
 
 # ---------------------------------------------------------------------------- numbers (row 48)
 def bounded(document: dict[str, Any], schema: dict[str, Any], *place: str) -> Iterator[tuple[tuple[str, ...], dict]]:
-    """Every number that has bounds, where it stands in a body, with its schema."""
+    """Yield the path and schema of every number with bounds in a body."""
     schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     if schema.get("type") in {"integer", "number"} and any("imum" in word for word in schema):
         yield place, schema
@@ -413,7 +413,7 @@ def bounded(document: dict[str, Any], schema: dict[str, Any], *place: str) -> It
 
 
 def outside(schema: dict[str, Any]) -> set[float]:
-    """Numbers that a schema does not allow: nought, negative, a billion, and just outside."""
+    """Return numbers that a schema does not allow: 0, negative, a billion, and just outside its bounds."""
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     whole = schema["type"] == "integer"
@@ -453,7 +453,7 @@ async def test_a_number_out_of_its_bounds_is_refused_with_its_field(world):
 
 
 def method_with(world: World, place: Sequence[str], number: float) -> str:
-    """A method that has a field at a place and does not allow a number there."""
+    """Return a method that has a field at a path and does not allow a number there."""
     experiment = world.document["components"]["schemas"]["RatingRequest"]["properties"]["experiment"]
     for method, reference in experiment["discriminator"]["mapping"].items():
         for there, limits in bounded(world.document, {"$ref": reference}):
@@ -490,7 +490,7 @@ async def test_every_list_refuses_an_invented_cursor(world, cursor):
 
 # ---------------------------------------------------------------------------- limits (row 50)
 async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
-    world = await build({"job_rate": "2/hour"})  # a job and a suite are in it already
+    world = await build({"job_rate": "2/hour"})  # `build` has used it up for a job and a suite
     tried = 0
     for one in world.operations:
         if not one.documents(429):
@@ -508,7 +508,7 @@ async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
 # ---------------------------------------------------------------------------- addresses (rows 51, 52)
 async def test_every_operation_on_a_removed_resource_is_404(world):
     removers = [one for one in world.operations if one.method == "DELETE"]
-    removers.sort(key=lambda one: -one.path.count("/"))  # what is within a thing goes first
+    removers.sort(key=lambda one: -one.path.count("/"))  # nested resources are removed first
     assert len(removers) >= 8
     for remover in removers:
         assert (await world.send(remover)).status_code == 204

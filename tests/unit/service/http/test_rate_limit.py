@@ -1,4 +1,4 @@
-"""Rate limits: exact for each caller, also for concurrent requests."""
+"""Rate limits: exact per caller, also for concurrent requests."""
 
 import asyncio
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Input that is wrong, hostile or both: always a problem document, never an exception's text."""
+"""Invalid and hostile input: always a problem document, never an exception's text."""
 
 from __future__ import annotations
 

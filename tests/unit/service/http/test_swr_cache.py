@@ -1,4 +1,4 @@
-"""Values that may be a moment old: how old, who waits for whom, and what is forgotten."""
+"""Single-flight cache: ages of values, shared reads, and eviction."""
 
 import asyncio
 from collections import Counter
@@ -18,7 +18,7 @@ class Clock:
 
 
 class Reader:
-    """Answers with how often it was read; waits or fails if told to."""
+    """A reader that returns the number of its calls, and can wait or fail."""
 
     def __init__(self) -> None:
         self.reads = 0
@@ -62,7 +62,7 @@ async def test_a_stale_value_is_returned_while_it_is_read_again():
     assert await cache.get("a", read) == 1
     assert read.reads == 1
     clock.now += 0.2
-    assert await cache.get("a", read) == 1  # nobody waits for the reading that begins now
+    assert await cache.get("a", read) == 1  # the stale value, while the second read begins
     await turn()
     assert await cache.get("a", read) == 2
     assert counted == {"miss": 1, "hit": 3, "read": 2}

@@ -1,4 +1,4 @@
-"""The author of a job: named, checked, kept without its key, and never asked unasked."""
+"""The author of a job: validation, storage without its key, and use in schedules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queue of doorbell rings: no request waits for the broker, order is kept, and failures are counted."""
+"""Queue of job notifications: no request waits for the broker, order is preserved, and failures are counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.metrics import Meter
 
 
 class RecordingDoorbell:
-    """A doorbell that remembers what it was rung for, and can be held."""
+    """A doorbell that records job ids, and can block."""
 
     def __init__(self, fails: bool = False) -> None:
         self.jobs: list[str] = []
@@ -74,7 +74,7 @@ def test_a_stalled_broker_blocks_no_request_and_overflow_is_counted():
     dispatcher = Dispatcher(heard, meter)
     heard.free.clear()
     dispatcher.ring("held")
-    time.sleep(0.1)  # the thread is with the broker now
+    time.sleep(0.1)  # the thread is blocked in the broker now
     began = time.monotonic()
     for number in range(MAX_QUEUED_RINGS + 9):
         dispatcher.ring(f"job_{number}")

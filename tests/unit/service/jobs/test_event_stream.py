@@ -1,4 +1,4 @@
-"""Following a job live: `/v1/jobs/{id}/events` and the stream behind it."""
+"""Live events of a job: `/v1/jobs/{id}/events` and `EventStream`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 def parse(text):
-    """Server-sent events as (id, type, data)."""
+    """Parse server-sent events to (id, type, data)."""
     told = []
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
@@ -75,7 +75,7 @@ async def test_head_of_an_event_stream_ends_at_once(client, request_body):
 
 
 class Table:
-    """An event table with a memory of how often it was read."""
+    """An event table that counts its reads."""
 
     def __init__(self, *types):
         self.rows = [Event(place, "job", type_, {}, 0) for place, type_ in enumerate(types, 1)]

@@ -1,4 +1,4 @@
-"""Asking for ratings and following them: `/v1/jobs`."""
+"""Requests for ratings and their progress: `/v1/jobs`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_request_is_202_with_location_and_retry_after(client, request_bo
         None,
         None,
     )
-    assert job["expected"] == 120  # 3 blocks of 20 texts, there and back
+    assert job["expected"] == 120  # 3 blocks of 20 texts, each translated there and back
     assert job["experiment"]["confidence"] == 0.95
 
 

@@ -1,4 +1,4 @@
-"""Cache of job statuses: one read for all pollers, its age, and who may read what is in it."""
+"""Cache of job statuses: one read for all pollers, maximum age, and access control."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ class Clock:
 
 
 class Reader:
-    """Answers with how often it was read; waits or fails if told to."""
+    """A reader that returns the number of its calls, and can wait or fail."""
 
     def __init__(self) -> None:
         self.reads = 0

@@ -1,4 +1,4 @@
-"""Jobs by stereotype-score: the specification of one's own is filled in, and what makes no sense is refused."""
+"""Jobs by stereotype-score: the words of specifications are filled in, and invalid requests are refused."""
 
 from __future__ import annotations
 

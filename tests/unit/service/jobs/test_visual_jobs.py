@@ -1,4 +1,4 @@
-"""Jobs by visual-stereotype: pictures of a corpus and words of one's own are filled in; nonsense is refused."""
+"""Jobs by visual-stereotype: pictures of a corpus and words are filled in, and invalid requests are refused."""
 
 from __future__ import annotations
 
@@ -80,11 +80,9 @@ async def test_generated_images_require_an_author(client, request_body):
     }
 
 
-async def test_stored_images_of_the_same_prompts_are_used_before_an_author_is_called(
-    client, request_body, worker
-):
+async def test_stored_images_of_the_same_prompts_are_used_before_an_author_is_called(client, request_body, worker):
     named = await corpus(client, "drill", "yarn", "teapot")
-    with worker.database.write() as c:  # as an author left them
+    with worker.database.write() as c:  # as a finished job stores them
         items = corpus_items.every(c, named)
         for item, prompt in zip(items, ("portrait", "portrait", "face"), strict=True):
             written = {"source": "written", "provenance": {"prompt": draw_prompt(str(item.term), prompt)}}

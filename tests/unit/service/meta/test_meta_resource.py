@@ -1,4 +1,4 @@
-"""The service about itself: health, numbers, catalogue, documentation, and the OpenAPI document."""
+"""Health, metrics, catalogue, documentation, and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_limits_show_the_rest_of_the_rate(client, request_body):
         limits = (await client.get("/v1/limits")).json()
         left.append(limits["new_jobs"]["remaining"])
     assert limits["active_jobs"]["used"] == 2
-    # a minute may end between two of them, and the count begin anew, but not twice
+    # the window of a minute can end between two requests, but only once
     assert 1 in {left[0] - left[1], left[1] - left[2]}
     assert all(0 < each <= limits["new_jobs"]["limit"] for each in left)
 

@@ -1,4 +1,4 @@
-"""Badges and catalog outputs over HTTP: what is shown to whom, how fresh, and that nobody learns what is private."""
+"""Badges and other embeds over HTTP: content, freshness, and access control."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES = [one.file for one in EMBEDS]
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Ask for a rating and have it made; gives its id."""
+    """Request a rating, complete its job, and return its id."""
 
     async def rated(seed=0, visibility="public", headers=None, on=client, target=None, **changes):
         body = request_body(seed=seed, visibility=visibility)
@@ -34,7 +34,7 @@ def rated(client, request_body, worker):
 
 @pytest.fixture
 def saved(client, request_body):
-    """Save the target; gives its id."""
+    """Save the target and return its id."""
 
     async def saved(on=client, headers=None):
         return (await on.post("/v1/targets", json=request_body()["target"], headers=headers)).json()["id"]
@@ -44,7 +44,7 @@ def saved(client, request_body):
 
 @pytest.fixture
 def change(worker):
-    """Change a rating's row, as the passing of time and other parts of the agency do."""
+    """Change a rating's row directly in the database."""
 
     def change(rating_id, **columns):
         written = ", ".join(f"{name} = :{name}" for name in columns)
@@ -54,7 +54,7 @@ def change(worker):
     return change
 
 
-# ---------------------------------------------------------------------------- of a rating
+# ---------------------------------------------------------------------------- by rating
 @pytest.mark.parametrize("form", EMBEDS, ids=lambda form: form.file)
 async def test_every_embed_of_a_rating_has_its_media_type_and_date_headers(client, rated, form):
     rating_id = await rated()
@@ -134,7 +134,7 @@ async def test_the_openapi_overlay_adds_the_rating_to_a_document(client, rated):
     assert document["info"]["title"] == "Assay"
 
 
-# ---------------------------------------------------------------------------- of a target, of an address
+# ---------------------------------------------------------------------------- by target and by address
 async def test_a_badge_by_address_shows_the_newest_public_rating(client, rated):
     await rated(seed=1)
     await rated(seed=2, letter="BS", attribute="race")
@@ -244,7 +244,7 @@ async def test_a_badge_with_an_unusual_query_is_answered(client, strange):
     assert (await client.get(f"/v1/ratings/rat_{strange}/badge.svg")).status_code == 404
 
 
-# ---------------------------------------------------------------------------- how often it is read
+# ---------------------------------------------------------------------------- cache
 async def test_many_requests_for_a_badge_share_one_read(serve, settings, rated):
     client = await serve(settings.model_copy(update={"badge_cache_s": 1.0}))
     await rated(on=client)
@@ -257,7 +257,7 @@ async def test_many_requests_for_a_badge_share_one_read(serve, settings, rated):
         if line.startswith("assay_embeds_total{")
     }
     assert counted["hit"] + counted["miss"] == 50
-    assert counted["read"] < 10  # one a second, however slow the machine is
+    assert counted["read"] < 10  # at most one per second, however slow the machine is
 
 
 async def test_a_cached_private_embed_is_not_served_to_another_tenant(serve, guarded, worker, rated):
@@ -269,7 +269,7 @@ async def test_a_cached_private_embed_is_not_served_to_another_tenant(serve, gua
     assert (await client.get(url)).status_code == 404
 
 
-# ---------------------------------------------------------------------------- the catalog of what is offered
+# ---------------------------------------------------------------------------- API catalog
 async def test_the_api_catalog_links_to_the_apis_descriptions(client):
     answer = await client.get("/.well-known/api-catalog")
     assert answer.headers["Content-Type"] == (

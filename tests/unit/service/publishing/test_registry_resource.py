@@ -1,4 +1,4 @@
-"""Publishing and withdrawing, histories, differences, the registry and the log, over HTTP."""
+"""Publication, withdrawal, histories, differences, the registry and the log, over HTTP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SURE_BS = {"letter": "BS", "probabilities": {"BS": 0.99, "DSBS": 0.01, "UCS": 0.
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Ask for a rating and have it made; gives its id."""
+    """Request a rating, complete its job, and return its id."""
 
     async def rated(seed=0, visibility="private", url=URL, headers=None, on=client, **changes):
         body = request_body(seed=seed, visibility=visibility)
@@ -141,7 +141,7 @@ async def test_a_withdrawal_needs_a_reason(client, rated, reason):
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/reason")
 
 
-# ---------------------------------------------------------------------------- nothing private is told
+# ---------------------------------------------------------------------------- private ratings
 async def test_a_private_rating_is_answered_like_a_missing_one(serve, guarded, worker, rated):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
@@ -169,7 +169,7 @@ async def test_a_private_rating_is_answered_like_a_missing_one(serve, guarded, w
 
     for headers in ({}, theirs):
         assert await answers(private, headers) == await answers(unknown, headers)
-    assert (await publish(client, public, headers=theirs)).status_code == 404  # readable, and not theirs
+    assert (await publish(client, public, headers=theirs)).status_code == 404  # they can read it, but do not own it
     for path in ("/v1/registry/dump.jsonl", "/v1/log/entries", "/v1/registry/distribution"):
         assert private not in (text := (await client.get(path)).text)
         assert "secret.test" not in text
@@ -242,7 +242,7 @@ async def test_a_saved_targets_history_includes_its_earlier_addresses(client, wo
     assert (await client.get("/v1/targets/tgt_nope/history")).status_code == 404
 
 
-# ---------------------------------------------------------------------------- the registry as a whole
+# ---------------------------------------------------------------------------- all public ratings
 async def test_the_distribution_counts_the_newest_rating_of_each_target(client, rated, worker):
     await rated(1, "public")
     await rated(2, "public", target=described("sha256:01"), declared=False)

@@ -1,4 +1,4 @@
-"""The right of reply over HTTP: a host is shown to be somebody's, and its owner answers a rating."""
+"""The right of reply over HTTP: verification of a host, and replies of its owner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPLY = {"text": "We have mended it.\n\n<b>Thank you</b> *all*", "link": "https:
 
 
 def prove(worker, tenant="default", host=HOST, failure=None):
-    """Do what a worker does that has found the token, or has not."""
+    """Record a verification that found the token, or did not."""
     with worker.database.write() as c:
         added, _ = domains.add(c, tenant, host)
         return domains.checked(c, added.id, failure)
@@ -156,9 +156,7 @@ async def test_a_reply_requires_a_verified_host(client, rating_id, worker, host,
     assert (refused.status_code, refused.json()["code"], refused.json()["host"]) == (403, "not-the-owner", HOST)
 
 
-async def test_the_owner_can_reply_to_other_tenants_public_ratings_only(
-    serve, guarded, worker, request_body
-):
+async def test_the_owner_can_reply_to_other_tenants_public_ratings_only(serve, guarded, worker, request_body):
     client = await serve(guarded)
     catalog, owner = ({"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("catalog", "owner"))
     prove(worker, tenant="owner")

@@ -1,4 +1,4 @@
-"""What changed between two ratings: `/v1/ratings/{id}/comparison`."""
+"""Comparison of two ratings: `/v1/ratings/{id}/comparison`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = {
 
 
 def association(gap, words=WORDS, **changes):
-    """A rating by association whose own stereotypes are nearer by a gap."""
+    """Return an association rating whose stereotypical pairs are nearer by `gap`."""
     rng = np.random.default_rng(3)
     raw = {}
     for group, protected in words["protected"].items():
@@ -40,7 +40,7 @@ def association(gap, words=WORDS, **changes):
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Have a rating made; gives its id."""
+    """Make a rating and return its id."""
     seeds = iter(range(100))
 
     async def rated(visibility="private", headers=None, on=client, **document):

@@ -1,4 +1,4 @@
-"""The methodology over HTTP: frozen documents, letters by version, and the preview beside ratings."""
+"""The methodology over HTTP: frozen documents, letters by version, and previews of the next version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_PREVIEW = {"version": None, "letter": None}
 
 @pytest.fixture
 def rated(client, worker, request_body):
-    """Make a rating of the tenant's own; give its id."""
+    """Make a rating of the tenant and return its id."""
 
     async def rated(**changes) -> str:
         job = (await client.post("/v1/jobs", json=request_body(**changes))).json()
@@ -153,9 +153,7 @@ async def test_there_is_no_preview_without_a_next_version(client, rated, worker)
     assert (shown["next_methodology"], shown["reply"]) == (NO_PREVIEW, None)
 
 
-async def test_the_next_versions_letter_is_shown_with_re_rated_ratings(
-    serve, settings, rated, worker
-):
+async def test_the_next_versions_letter_is_shown_with_re_rated_ratings(serve, settings, rated, worker):
     first, second = await rated(seed=1), await rated(seed=2)
     keep(worker, first)
     keep(worker, second, letter="BS", version="1.1.0")

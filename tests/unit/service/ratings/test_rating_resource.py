@@ -1,4 +1,4 @@
-"""What was found: `/v1/ratings` and everything derived from a rating."""
+"""Ratings over HTTP: `/v1/ratings` and everything derived from a rating."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Ask for a rating and have it made; gives its id."""
+    """Request a rating, complete its job, and return its id."""
 
     async def rated(seed=0, visibility="private", url="http://127.0.0.1:5000", headers=None, on=client, **changes):
         body = request_body(seed=seed, visibility=visibility)

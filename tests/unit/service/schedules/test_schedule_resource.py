@@ -1,4 +1,4 @@
-"""Ratings and suites that are asked for again and again: `/v1/schedules`; and targets that rest between jobs."""
+"""Repeated ratings and suites: `/v1/schedules`; and the cool-down of targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPERIMENT = {"method": "round-trip", "attribute": "gender"}
 
 
 def schedule(**changes: Any) -> dict[str, Any]:
-    """A rating every Monday."""
+    """Return a request for a rating every Monday."""
     request = {"target": TRANSLATOR, "experiment": EXPERIMENT}
     return {"name": "weekly", "request": request, "cron": "0 3 * * 1"} | changes
 
@@ -201,17 +201,19 @@ async def test_an_invalid_schedule_is_refused_with_its_field(client, changes, po
     assert (await client.get("/v1/schedules")).json()["items"] == []
 
 
-# ---------------------------------------------------------------------------- targets that rest
+# ---------------------------------------------------------------------------- cool-down of targets
 async def test_the_cool_down_of_a_target_refuses_new_jobs_only(serve, settings, request_body, worker):
     client = await serve(settings.model_copy(update={"cooldown_s": 600}))
     first = (await client.post("/v1/jobs", json=request_body())).json()["id"]
-    assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # nothing has ended yet
+    assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # no job has ended yet
     worker.rate(first)
     refused = await client.post("/v1/jobs", json=request_body(seed=9))
     assert (refused.status_code, refused.json()["code"]) == (429, "cooling-down")
     assert 590 <= int(refused.headers["Retry-After"]) <= 600
     assert (await client.post("/v1/jobs", json=request_body(max_age_s=None))).json()["status"] == "succeeded"
-    assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # it is queued already
+    assert (
+        await client.post("/v1/jobs", json=request_body(seed=8))
+    ).status_code == 202  # the identical job is queued already
     elsewhere = request_body()["target"] | {"base_url": "http://127.0.0.1:5999"}
     assert (await client.post("/v1/jobs", json=request_body(target=elsewhere))).status_code == 202
     suite = await client.post("/v1/suites", json={"target": request_body()["target"], "methods": ["round-trip"]})

@@ -1,4 +1,4 @@
-"""Several ratings asked for together and read as one profile: `/v1/suites`."""
+"""Suites: several ratings as one profile, `/v1/suites`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMBEDDER = {"name": "E", "kind": "embedder", "protocol": "tei", "base_url": "htt
 
 
 def suite(**changes: Any) -> dict[str, Any]:
-    """Round trip and one hop for gender, in Spanish and French: four cells."""
+    """Return a request for four cells: round trip and one hop for gender, in Spanish and French."""
     asked = {
         "target": TRANSLATOR,
         "methods": ["round-trip", "one-hop"],
@@ -46,7 +46,7 @@ def pointer_of(answer) -> str:
     return answer.json()["errors"][0]["pointer"]
 
 
-# ---------------------------------------------------------------------------- what is made
+# ---------------------------------------------------------------------------- new jobs
 async def test_each_combination_becomes_a_job_and_a_cell_of_the_matrix(client, rings):
     answer = await post(client)
     assert answer.status_code == 202, answer.text
@@ -106,7 +106,7 @@ async def test_a_suites_secret_is_stored_with_each_job_and_never_shown(client, w
     assert all(worker.claim(cell["job"]).job.sealed_secret for cell in cells_of(answer.json()))
 
 
-# ---------------------------------------------------------------------------- what is not made twice
+# ---------------------------------------------------------------------------- reused jobs and ratings
 async def test_a_suite_joins_running_jobs_and_reuses_ratings(client, worker, request_body):
     experiment = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
     body = request_body(experiment=experiment, seed=0)
@@ -151,7 +151,7 @@ async def test_a_suite_that_exceeds_the_job_limit_creates_no_job(serve, settings
 async def test_only_new_jobs_of_a_suite_take_from_the_rate(serve, settings):
     slow = await serve(settings.model_copy(update={"job_rate": "6/hour"}))
     assert (await slow.post("/v1/suites", json=suite())).status_code == 202
-    assert (await slow.post("/v1/suites", json=suite())).status_code == 202  # all of it runs already
+    assert (await slow.post("/v1/suites", json=suite())).status_code == 202  # all its jobs are running already
     refused = await slow.post("/v1/suites", json=suite(seed=1))
     assert (refused.status_code, refused.json()["code"]) == (429, "rate-limited")
     assert len(await jobs_of(slow)) == 4
@@ -194,7 +194,7 @@ async def test_a_cell_without_a_letter_has_its_reason(client, worker):
     profile = (await client.get(answer.headers["Location"])).json()
     [cell] = cells_of(profile)
     assert (cell["status"], cell["letter"], cell["declared"]) == ("succeeded", None, False)
-    assert cell["reason"] == "It follows its input."  # what the rating leads with
+    assert cell["reason"] == "It follows its input."  # the rating's first reason
     assert profile["worst"] is None
 
 
@@ -254,7 +254,9 @@ async def test_cancelling_a_suite_does_not_cancel_joined_jobs(client, request_bo
     body = request_body(experiment={"method": "round-trip", "attribute": "gender", "languages": ["es"]}, seed=0)
     joined = (await client.post("/v1/jobs", json=body)).json()["id"]
     made = await post(client, target=body["target"])
-    worker.claim(cells_of(made.json())[1]["job"])  # it runs; its worker hears at the next heartbeat
+    worker.claim(
+        cells_of(made.json())[1]["job"]
+    )  # it is running; its worker learns of the cancellation at the next heartbeat
     answer = await client.post(made.headers["Location"] + "/cancel")
     assert answer.status_code == 200, answer.text
     assert [cell["status"] for cell in cells_of(answer.json())] == ["queued", "running", "cancelled", "cancelled"]

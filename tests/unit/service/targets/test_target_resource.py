@@ -1,4 +1,4 @@
-"""Saved targets, their secrets, and trying them: `/v1/targets`."""
+"""Saved targets, their secrets, and probes: `/v1/targets`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files for jobs: `/v1/uploads`, what is kept of them and what is refused."""
+"""Uploads over HTTP: `/v1/uploads`."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ async def test_an_unchanged_upload_is_304(client):
     assert (await client.get(sent.headers["Location"], headers=held)).status_code == 304
 
 
-# ---------------------------------------------------------------------------- for jobs
+# ---------------------------------------------------------------------------- use in jobs
 async def test_rows_of_a_table_are_read_back_with_their_types(app, client):
     upload = (await send(client)).json()
     for named in (upload["id"], upload["digest"]):
@@ -250,7 +250,7 @@ async def uploaded_answers(client, trials: bytes) -> dict:
     return {"kind": "classifier", "protocol": "uploaded", "settings": {"upload": upload}}
 
 
-# ---------------------------------------------------------------------------- archives that promise too much
+# ---------------------------------------------------------------------------- hostile archives
 def archive(**parts: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as writing:
@@ -260,7 +260,7 @@ def archive(**parts: bytes) -> bytes:
 
 
 def bomb(size: int) -> bytes:
-    """An archive that unpacks to `size` bytes, twice."""
+    """Return an archive with two files of `size` bytes each."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as writing:
         for name in ("words.npy", "vectors.npy"):

@@ -1,4 +1,4 @@
-"""What was sent to a job's own `callback_url`: `/v1/jobs/{id}/deliveries`."""
+"""Deliveries to a job's `callback_url`: `/v1/jobs/{id}/deliveries`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BACK = "http://127.0.0.1:9/back?token=t"
 
 
 def attempt(worker, outcome, then=None):
-    """Do what a deliverer does, with the outcome as given."""
+    """Record an attempt of a delivery with the given outcome."""
     with worker.database.write() as c:
         fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
@@ -24,7 +24,7 @@ def attempt(worker, outcome, then=None):
 
 @pytest.fixture
 def ended(client, request_body, worker):
-    """Have a job rated that is to be told of, and fail to tell it; gives the job's address."""
+    """Complete a job with a callback, record a failed delivery, and return the job's address."""
 
     async def ended(on=client, headers=None, **changes) -> str:
         body = request_body(callback_url=BACK, **changes)

@@ -1,4 +1,4 @@
-"""Endpoints that are told what happens, and what was sent to them: `/v1/webhooks`."""
+"""Webhooks and their deliveries: `/v1/webhooks`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def create(client, **changes):
 
 
 def attempt(worker, outcome=None, then=None):
-    """Do what a deliverer does, with the outcome as given."""
+    """Record an attempt of a delivery with the given outcome."""
     with worker.database.write() as c:
         fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))

@@ -1,4 +1,4 @@
-"""The OpenAPI document as other programs read it: valid for its own version, and true in its details."""
+"""The OpenAPI document: valid for its version, and correct in its details."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def media_types(node: Any) -> Iterator[dict[str, Any]]:
-    """Every media type object of a document."""
+    """Yield every media type object of a document."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "content" and isinstance(value, dict):
