@@ -22,7 +22,7 @@ from service.certificates.signatures import certificate_of, published_keys
 from service.dependencies import Here
 from service.http.authentication import DEFAULT_TENANT, Admin, Caller
 from service.http.conditional import not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.problems import Problem, not_found
 from service.ratings.freshness import FRESH_S, dated, headers_of
@@ -121,5 +121,4 @@ async def rotate_signing_key(here: Here, caller: AgencyAdmin, repeat: Repeat) ->
         key = next(each for each in signing.every(c) if each.id == new.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
 
-    answer = await here.database.write(once, repeat.by(caller), rotate)
-    return answer.response()
+    return await answer_once(here, caller, repeat, rotate)

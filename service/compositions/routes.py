@@ -11,10 +11,10 @@ from service.compositions.schemas import CompositionList, CompositionRequest, Co
 from service.dependencies import Here
 from service.http.authentication import PublicReader, Reader, Writer
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import COMPOSITIONS
-from service.http.pagination import Page, PageQuery, link_next
+from service.http.pagination import PageQuery, list_response
 from service.http.problems import not_found
 from store.ratings import compositions
 
@@ -46,8 +46,7 @@ async def create_composition(
         headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
         return Answer(201, write_json(shown(kept, own=True)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
 @router.get("", response_model=CompositionList, operation_id="listCompositions")
@@ -57,10 +56,7 @@ async def list_compositions(
     """List your compositions, newest first."""
     before = query.before("compositions")
     rows = await here.database.read(compositions.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [shown(row, own=True) for row in page.rows]
-    cursor = link_next(request, response, query, "compositions", page.next_key)
-    return json_response(CompositionList(items=items, next_cursor=cursor), headers=response.headers)
+    return list_response(request, response, query, "compositions", rows, lambda row: shown(row, own=True))
 
 
 @router.get("/{composition_id}", response_model=CompositionView, operation_id="getComposition")

@@ -36,10 +36,10 @@ from service.corpora.writing_schemas import WritingRequest
 from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, Writer
 from service.http.conditional import IfMatch, entity_tag, must_match, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS, WRITING
-from service.http.pagination import Page, PageQuery, link_next, open_cursor
+from service.http.pagination import Page, PageQuery, link_next, list_response, open_cursor
 from service.http.problems import Problem, not_found
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
@@ -78,8 +78,7 @@ async def create_corpus(
         headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
         return Answer(201, write_json(CorpusView.of(kept, 0, caller.tenant)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
 @router.get("", response_model=CorpusList, operation_id="listCorpora")
@@ -161,10 +160,7 @@ async def list_items(
     name = f"items of {row.id}"
     after = 0 if query.cursor is None else open_cursor(query.cursor, name, {})[0]
     rows = await here.database.read(corpus_items.page, row.id, after, query.limit + 1)
-    page = Page.of(rows, query.limit, lambda item: (item.seq, ""))
-    items = [ItemView.of(item) for item in page.rows]
-    listed = ItemList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, response, query, name, rows, ItemView.of, lambda item: (item.seq, ""))
 
 
 @router.post(
@@ -280,10 +276,7 @@ async def write_sentences(
     the refused and the existing sentences.
     """
     order = await writing_order(here, caller, row, body)
-    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
-    if wait and b'"status":"succeeded"' in answer.body:
-        answer.status_code = 200
-    return answer
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
 @router.get("/{corpus_id}/export", response_class=Response, operation_id="exportCorpus")

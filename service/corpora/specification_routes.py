@@ -18,10 +18,10 @@ from service.corpora.specification_schemas import (
 from service.dependencies import Here
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import SPECIFICATIONS
-from service.http.pagination import Page, link_next
+from service.http.pagination import list_response
 from service.http.problems import Problem
 from store.corpora import specifications
 from store.corpora.specifications import StoredSpecification
@@ -47,8 +47,7 @@ async def create_specification(body: Written, here: Here, caller: Writer, repeat
         kept = specifications.add(c, caller.tenant, new)
         return Answer(201, write_json(SpecificationView.of(kept)), _named(kept))
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
 @router.get("", response_model=SpecificationList, operation_id="listSpecifications")
@@ -60,10 +59,9 @@ async def list_specifications(
     rows = await here.database.read(
         specifications.page, caller.tenant, kind=query.kind, before=before, limit=query.limit + 1
     )
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.name))
-    items = [SpecificationLine.of(row) for row in page.rows]
-    cursor = link_next(request, response, query, "specifications", page.next_key)
-    return json_response(SpecificationList(items=items, next_cursor=cursor), headers=response.headers)
+    return list_response(
+        request, response, query, "specifications", rows, SpecificationLine.of, lambda row: (row.created_at, row.name)
+    )
 
 
 @router.get("/{specification_name}", response_model=SpecificationView, operation_id="getSpecification")

@@ -11,10 +11,10 @@ from service.dependencies import Here, Wait
 from service.domains.schemas import DomainList, DomainRequest, DomainView
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import DOMAINS
-from service.http.pagination import Page, PageQuery, link_next
+from service.http.pagination import PageQuery, list_response
 from service.http.problems import not_found
 from service.jobs.maintenance_jobs import maintenance_order
 from service.jobs.routes import answer_order
@@ -46,8 +46,7 @@ async def add_domain(
         headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": _etag(kept)}
         return Answer(201 if new else 200, write_json(DomainView.of(kept)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
 @router.get("", response_model=DomainList, operation_id="listDomains")
@@ -57,10 +56,7 @@ async def list_domains(
     """List the hosts that you have claimed, newest first."""
     before = query.before("domains")
     rows = await here.database.read(domains.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [DomainView.of(row) for row in page.rows]
-    listed = DomainList(items=items, next_cursor=link_next(request, response, query, "domains", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, response, query, "domains", rows, DomainView.of)
 
 
 async def found_domain(domain_id: str, here: Here, caller: Reader) -> Domain:
@@ -103,10 +99,7 @@ async def verify_domain(
     row = await found_domain(domain_id, here, caller)
     target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
     order = maintenance_order(caller, "challenge", {"domain": row.id}, target, deadline_s=CHALLENGE_DEADLINE_S)
-    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
-    if wait and b'"status":"succeeded"' in answer.body:
-        answer.status_code = 200
-    return answer
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
 def _check_reachable(here: Any, host: str) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Request, Response
 
-from service.dependencies import service_of
+from service.dependencies import Service, service_of
 from service.http.authentication import Caller
 from service.http.json import Answer
 from service.http.problems import Problem
@@ -100,6 +100,14 @@ def once(
     if is_final(answer):
         store_answer(c, repeat, answer)
     return answer
+
+
+async def answer_once(
+    here: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Any], Answer]
+) -> Response:
+    """Call `work` in a transaction, unless the request is a repetition; return the response."""
+    answer = await here.database.write(once, repeat.by(caller), work)
+    return answer.response()
 
 
 def store_answer(c: Any, repeat: Repeatable, answer: Answer) -> None:

@@ -63,8 +63,11 @@ def read_json(body: bytes) -> Any:
 
 def write_json(value: BaseModel | Mapping[str, Any]) -> bytes:
     """Serialise as JSON in ASCII, because a target's reply may hold lone surrogates, which UTF-8 cannot encode."""
-    plain = value.model_dump(by_alias=True) if isinstance(value, BaseModel) else value
-    return json.dumps(plain, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain).encode("ascii")
+
+
+def _plain(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(by_alias=True)
 
 
 def json_response(

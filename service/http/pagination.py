@@ -17,6 +17,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.http.json import json_response
 from service.http.problems import Problem, base_url
 
 Row = TypeVar("Row")
@@ -85,6 +86,27 @@ def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
     if checksum != _checksum(list_name, filters) or not 0 <= key[0] < 2**63 or "\x00" in key[1]:
         raise Problem("bad-cursor", errors=[{"parameter": "cursor", "detail": "not a cursor of this list"}])
     return key
+
+
+def newest_first(row: Any) -> Key:
+    """Return the sort key of a row with a creation time and an id."""
+    return row.created_at, row.id
+
+
+def list_response(
+    request: Request,
+    response: Response,
+    query: PageQuery,
+    list_name: str,
+    rows: Sequence[Row],
+    view: Callable[[Row], BaseModel | Mapping[str, Any]],
+    key: Callable[[Row], Key] = newest_first,
+) -> Response:
+    """Return one page of `rows`, which were read with ``limit + 1``, with the `view` of each row."""
+    page = Page.of(rows, query.limit, key)
+    cursor = link_next(request, response, query, list_name, page.next_key)
+    listed = {"items": [view(row) for row in page.rows], "next_cursor": cursor}
+    return json_response(listed, headers=response.headers)
 
 
 def link_next(

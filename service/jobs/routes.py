@@ -17,7 +17,7 @@ from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat, Repeatable, store_answer
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import RATING_REQUESTS
-from service.http.pagination import Page, PageQuery, link_next, open_cursor
+from service.http.pagination import Page, PageQuery, link_next, list_response, open_cursor
 from service.http.problems import base_url, not_found
 from service.jobs.observation_stream import ledger_csv, ledger_jsonl
 from service.jobs.schemas import (
@@ -165,10 +165,7 @@ async def list_observations(
     name = f"observations of {job.id}"
     after = 0 if query.cursor is None else open_cursor(query.cursor, name, {})[0]
     rows = await here.database.read(observations.page, job.id, after, query.limit + 1)
-    page = Page.of(rows, query.limit, lambda kept: (kept.seq, ""))
-    items = [ObservationView.of(kept) for kept in page.rows]
-    listed = ObservationList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, response, query, name, rows, ObservationView.of, lambda kept: (kept.seq, ""))
 
 
 @router.get("/{job_id}/observations.csv", response_class=Response, operation_id="downloadObservationsCsv")
@@ -185,7 +182,15 @@ async def download_jsonl(job: FoundJob, here: Here) -> Response:
 
 # ---------------------------------------------------------------------------- answers
 async def answer_order(
-    request: Request, here: Service, caller: Caller, order: Order, repeat: Repeatable, wait: int | None, sent: Response
+    request: Request,
+    here: Service,
+    caller: Caller,
+    order: Order,
+    repeat: Repeatable,
+    wait: int | None,
+    sent: Response,
+    *,
+    status_if_succeeded: int = 202,
 ) -> Response:
     """Place an order and answer 202; with `wait`, after the job's end or after so many seconds."""
 
@@ -199,7 +204,10 @@ async def answer_order(
         answer = await here.database.write(_answer_after_wait, placed.job, show, repeat)
     if allowance is None:
         allowance = await here.rate_limiter.left(caller.rate_key)
-    return answer.response(**sent.headers, **allowance.headers)
+    response = answer.response(**sent.headers, **allowance.headers)
+    if wait and b'"status":"succeeded"' in answer.body:
+        response.status_code = status_if_succeeded
+    return response
 
 
 def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:

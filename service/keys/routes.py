@@ -10,7 +10,7 @@ from service.dependencies import Here
 from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.examples import KEYS
-from service.http.pagination import Page, PageQuery, link_next
+from service.http.pagination import PageQuery, list_response
 from service.http.problems import not_found
 from service.keys.schemas import KeyList, KeyRequest, KeyView, NewKeyView
 from store.core.clock import read_clock
@@ -36,10 +36,7 @@ async def list_keys(
     """List your tenant's keys, newest first, revoked ones included. The keys themselves are not stored."""
     before = query.before("keys")
     rows = await here.database.read(keys.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda key: (key.created_at, key.id))
-    items = [KeyView.of(key) for key in page.rows]
-    listed = KeyList(items=items, next_cursor=link_next(request, response, query, "keys", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, response, query, "keys", rows, KeyView.of)
 
 
 @router.delete("/{key_id}", status_code=204, operation_id="revokeKey", response_description="Revoked.")

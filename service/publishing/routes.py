@@ -11,7 +11,7 @@ from assay.rating.difference import NotTheSameQuestion, difference
 from service.dependencies import Here, Service
 from service.http.authentication import Caller, PublicReader, Writer
 from service.http.conditional import not_modified
-from service.http.idempotency import Repeat, RequestFingerprint, once
+from service.http.idempotency import Repeat, RequestFingerprint, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import VISIBILITIES, WITHDRAWALS
 from service.http.problems import Problem, not_found
@@ -104,5 +104,4 @@ async def _changed(
         location = {"Content-Location": f"{router.prefix}/{rating.id}"}
         return Answer(200, write_json(notes.added_to(rating.shown)), location)
 
-    answer = await here.database.write(once, repeat.by(caller), work)
-    return answer.response()
+    return await answer_once(here, caller, repeat, work)

@@ -111,10 +111,7 @@ async def rerate_rating(
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
     order = maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)
-    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
-    if wait and b'"status":"succeeded"' in answer.body:
-        answer.status_code = 200
-    return answer
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
 def _named(here: Service, version: str) -> Methodology:

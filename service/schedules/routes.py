@@ -10,10 +10,10 @@ from fastapi import APIRouter, Body, Query, Request, Response
 from service.dependencies import Here, Service
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, Repeatable, once
+from service.http.idempotency import Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
-from service.http.pagination import Page, PageQuery, link_next
+from service.http.pagination import PageQuery, list_response
 from service.http.problems import not_found
 from service.schedules.preparation import bounds_of, checked_rhythm, prepared_orders, refusal_of
 from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
@@ -55,8 +55,7 @@ async def create_schedule(
         headers = {"Location": _address(kept), "ETag": entity_tag(kept.id, kept.version)}
         return Answer(201, write_json(ScheduleView.of(kept)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
 @router.get("", response_model=ScheduleList, operation_id="listSchedules")
@@ -66,10 +65,7 @@ async def list_schedules(
     """List your schedules, newest first."""
     before = query.before("schedules")
     rows = await here.database.read(schedules.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [ScheduleView.of(row) for row in page.rows]
-    listed = ScheduleList(items=items, next_cursor=link_next(request, response, query, "schedules", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, response, query, "schedules", rows, ScheduleView.of)
 
 
 @router.get("/{schedule_id}", response_model=ScheduleView, operation_id="getSchedule")

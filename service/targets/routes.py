@@ -9,10 +9,10 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import TARGETS
-from service.http.pagination import Page, PageQuery, link_next
+from service.http.pagination import PageQuery, list_response
 from service.http.problems import not_found
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
@@ -53,8 +53,7 @@ async def save_target(body: Description, here: Here, caller: TargetWriter, repea
         headers = {"Location": f"{router.prefix}/{saved.id}", "ETag": entity_tag(saved.id, saved.version)}
         return Answer(201, write_json(TargetView.of(saved)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
 @router.get("", response_model=TargetList, operation_id="listTargets")
@@ -64,10 +63,7 @@ async def list_targets(
     """List your targets, newest first."""
     before = query.before("targets")
     rows = await here.database.read(targets.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [TargetView.of(row) for row in page.rows]
-    listed = TargetList(items=items, next_cursor=link_next(request, response, query, "targets", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, response, query, "targets", rows, TargetView.of)
 
 
 async def found_target(target_id: str, here: Here, caller: Reader) -> StoredTarget:
@@ -139,10 +135,7 @@ async def probe_target(
         target = await with_described_links(here, caller, of_saved(here, row))
         check_target(here, target)
     order = probe_order(here, caller, target)
-    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
-    if wait and b'"status":"succeeded"' in answer.body:
-        answer.status_code = 200
-    return answer
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
 def _new_target(here: Service, plain: str | None, described: dict[str, Any], tenant: str, target_id: str) -> NewTarget:

@@ -11,7 +11,7 @@ from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.middleware import UPLOADS
-from service.http.pagination import Page, link_next
+from service.http.pagination import list_response
 from service.http.problems import Problem, not_found
 from service.uploads.intake import keep, received
 from service.uploads.schemas import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
@@ -64,10 +64,7 @@ async def list_uploads(
     rows = await here.database.read(
         uploads.page, caller.tenant, purpose=query.purpose, before=before, limit=query.limit + 1
     )
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [UploadLine.of(row) for row in page.rows]
-    listed = UploadList(items=items, next_cursor=link_next(request, response, query, "uploads", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, response, query, "uploads", rows, UploadLine.of)
 
 
 async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUpload:

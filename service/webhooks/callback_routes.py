@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from service.dependencies import Here
 from service.http.authentication import WebhookWriter
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute
 from service.jobs.routes import FoundJob, found_job
 from service.webhooks.deliveries import Deliveries
@@ -53,5 +53,4 @@ async def redeliver_to_callback(
     def again(c: Any) -> Answer:
         return deliveries.send_again(c, delivery_id)
 
-    answer = await here.database.write(once, repeat.by(caller), again)
-    return answer.response()
+    return await answer_once(here, caller, repeat, again)

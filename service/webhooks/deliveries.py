@@ -9,9 +9,9 @@ from fastapi import Request, Response
 
 from service.dependencies import Service
 from service.http.json import Answer, json_response, write_json
-from service.http.pagination import Page, link_next
+from service.http.pagination import list_response
 from service.http.problems import not_found
-from service.webhooks.schemas import DeliveryLine, DeliveryList, DeliveryQuery, DeliveryView
+from service.webhooks.schemas import DeliveryLine, DeliveryQuery, DeliveryView
 from store.webhooks import delivery_log
 from store.webhooks.delivery_log import Delivery, Receiver
 
@@ -30,10 +30,7 @@ class Deliveries:
         rows = await here.database.read(
             delivery_log.page, self.receiver, state=query.state, before=before, limit=query.limit + 1
         )
-        page = Page.of(rows, query.limit, lambda one: (one.created_at, one.id))
-        items = [DeliveryLine.of(one, self.under) for one in page.rows]
-        listed = DeliveryList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
-        return json_response(listed, headers=response.headers)
+        return list_response(request, response, query, name, rows, lambda one: DeliveryLine.of(one, self.under))
 
     async def shown(self, here: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from service.dependencies import Here, Service
 from service.http.authentication import Caller, WebhookWriter
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, Repeatable, once
+from service.http.idempotency import Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, read_json, write_json
 from service.http.openapi.examples import WEBHOOKS
-from service.http.pagination import Page, PageQuery, link_next
+from service.http.pagination import PageQuery, list_response
 from service.http.problems import Problem, not_found
 from service.webhooks.deliveries import Deliveries
 from service.webhooks.schemas import (
@@ -66,10 +66,7 @@ async def list_webhooks(
     """List your endpoints, newest first."""
     before = query.before("webhooks")
     rows, key = await here.database.read(_page, caller.tenant, before, query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [WebhookView.of(row, key) for row in page.rows]
-    listed = WebhookList(items=items, next_cursor=link_next(request, response, query, "webhooks", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, response, query, "webhooks", rows, lambda row: WebhookView.of(row, key))
 
 
 async def own_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Webhook:
@@ -144,8 +141,7 @@ async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repea
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, base_url))
 
-    answer = await here.database.write(once, repeat.by(caller), ping)
-    return answer.response()
+    return await answer_once(here, caller, repeat, ping)
 
 
 @router.get("/{webhook_id}/deliveries", response_model=DeliveryList, operation_id="listDeliveries")
@@ -176,8 +172,7 @@ async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: Webho
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
-    answer = await here.database.write(once, repeat.by(caller), again)
-    return answer.response()
+    return await answer_once(here, caller, repeat, again)
 
 
 # ---------------------------------------------------------------------------- views
