@@ -83,7 +83,7 @@ async def proved(here: Service, rating: StoredRating, seq: int) -> ProofView:
         tree_size=len(hashes),
         proof=[step.hex() for step in inclusion_proof(hashes, index)],
         evidence_digest=rating.document["evidence_digest"],
-        attestation=EnvelopeView.of(certificate.statement),
+        attestation=EnvelopeView.model_validate(certificate.statement),
     )
 
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.http.json import json_response
+from service.http.openapi.common_schemas import QueryModel
 from service.http.problems import Problem, base_url
 
 Row = TypeVar("Row")
@@ -30,10 +31,8 @@ MAX_ROWS = 200
 Limit = Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Rows per page, 1 to {MAX_ROWS}.")]
 
 
-class PageQuery(BaseModel):
+class PageQuery(QueryModel):
     """Query parameters of every list; a list adds its filters."""
-
-    model_config = ConfigDict(extra="forbid")
 
     limit: Limit = 50
     cursor: Annotated[

@@ -153,7 +153,7 @@ async def follow_job(
     if "assay.head" in request.scope:
         return
     async for event in here.event_stream.follow(job.id, after):
-        yield ServerSentEvent(data=EventView.of(event), event=event.type, id=str(event.id))
+        yield ServerSentEvent(data=EventView.from_row(event, job=event.job_id), event=event.type, id=str(event.id))
 
 
 # ---------------------------------------------------------------------------- observations

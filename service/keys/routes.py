@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 async def create_key(body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], here: Here, caller: Admin) -> Response:
     """Create a key. It is shown in this answer and never again."""
     made, plain = await here.database.write(_create, caller.tenant, body)
-    shown = NewKeyView(**KeyView.of(made).model_dump(), key=plain)
+    shown = NewKeyView.from_row(made, key=plain)
     headers = {"Location": f"{router.prefix}/{made.id}", "Cache-Control": "no-store"}
     return json_response(shown, status=201, headers=headers)
 
@@ -36,7 +36,7 @@ async def list_keys(
     """List your tenant's keys, newest first, revoked ones included. The keys themselves are not stored."""
     before = query.before("keys")
     rows = await here.database.read(keys.page, caller.tenant, before=before, limit=query.limit + 1)
-    return list_response(request, response, query, "keys", rows, KeyView.of)
+    return list_response(request, response, query, "keys", rows, KeyView.from_row)
 
 
 @router.delete("/{key_id}", status_code=204, operation_id="revokeKey", response_description="Revoked.")

@@ -60,14 +60,8 @@ async def list_protocols(here: Here) -> ProtocolList:
     """List the protocols of targets, with the schemas of their `settings`."""
     return ProtocolList(
         items=[
-            ProtocolView(
-                name=one.name,
-                summary=one.summary,
-                kinds=sorted(one.kinds),
-                needs_url=one.needs_url,
-                needs_secret=one.needs_secret,
-                reproducible=one.reproducible,
-                settings_schema=TypeAdapter(one.settings_type).json_schema(),
+            ProtocolView.from_row(
+                one, kinds=sorted(one.kinds), settings_schema=TypeAdapter(one.settings_type).json_schema()
             )
             for one in here.target_validator.protocols()
         ]
@@ -81,6 +75,4 @@ def _summary(kind: type[AnyMethod]) -> MethodSummary:
 
 def _attribute(name: str) -> AttributeView:
     one = attribute(name)
-    return AttributeView(
-        name=name, title=one.title, values=list(one.value_names), residual=one.residual, source=one.source
-    )
+    return AttributeView.from_row(one, name=name, values=one.value_names)

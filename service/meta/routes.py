@@ -88,7 +88,7 @@ async def get_limits(here: Here, caller: Reader) -> LimitsView:
     most = here.settings.max_active_jobs
     used = await here.database.read(jobs.count_unfinished, caller.tenant)
     return LimitsView(
-        new_jobs=RateView(limit=left.limit, window_s=left.window_s, remaining=left.remaining, reset_s=left.reset_s),
+        new_jobs=RateView.from_row(left),
         active_jobs=ActiveView(limit=most, used=used),
         body_bytes=here.settings.max_body_bytes,
         upload_bytes=here.settings.max_upload_bytes,

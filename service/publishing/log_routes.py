@@ -22,7 +22,6 @@ from service.publishing.log_schemas import (
     HeadView,
     InclusionQuery,
     InclusionView,
-    written,
 )
 from store.ratings import log
 from store.security import signing
@@ -46,7 +45,7 @@ async def get_head(request: Request, here: Here) -> Response:
         return unchanged
     origin = _origin(here)
     note = Checkpoint(origin, found.size, found.root).signed(key.public_key, key.sign)
-    head = HeadView(origin=origin, size=found.size, root=written(found.root), key_id=key.id, checkpoint=note)
+    head = HeadView(origin=origin, size=found.size, root=found.root, key_id=key.id, checkpoint=note)
     return json_response(head, headers=headers)
 
 

@@ -28,7 +28,7 @@ async def get_reply(request: Request, rating: FoundRating, here: Here) -> Respon
     if reply is None:
         raise Problem("not-found", f"there is no reply to {rating.id}")
     headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(ReplyView.of(reply), headers=headers)
+    return not_modified(request, headers) or json_response(ReplyView.from_row(reply), headers=headers)
 
 
 @router.put("", response_model=ReplyView, operation_id="putReply", response_description="Stored.")
@@ -42,7 +42,9 @@ async def put_reply(
     rating = await found_rating(rating_id, here, caller)
     reply, new = await here.database.write(replies.put, rating, caller.tenant, body.text, body.link)
     headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if new else {}
-    return json_response(ReplyView.of(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers})
+    return json_response(
+        ReplyView.from_row(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers}
+    )
 
 
 @router.delete("", status_code=204, operation_id="removeReply", response_description="Removed.")

@@ -38,7 +38,7 @@ class Annotations:
 
     def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a rating's document with the annotations."""
-        reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
+        reply = None if self.reply is None else ReplyView.from_row(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         return {**document, "next_methodology": preview, "reply": reply}
 

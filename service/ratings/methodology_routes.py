@@ -31,7 +31,6 @@ from service.ratings.methodology_schemas import (
 from service.ratings.routes import FoundRating, found_rating
 from store.core.clock import iso
 from store.ratings import rerated
-from store.ratings.ratings import StoredRating
 
 router = APIRouter(prefix="/v1/methodology", tags=["methodology"], route_class=StrictRoute)
 of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
@@ -75,8 +74,10 @@ async def get_methodology(request: Request, version: Version, here: Here) -> Res
 async def list_letters(request: Request, rating: FoundRating, here: Here) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
     stored = await here.database.read(rerated.of_rating, rating.id)
-    again = [LetterByVersion.of(one) for one in stored if one.methodology_version != rating.methodology_version]
-    listed = LetterList(rating=rating.id, items=[_given(rating), *again])
+    first = LetterByVersion.of(rating, given=True, computed_at=iso(rating.created_at))
+    others = [one for one in stored if one.methodology_version != rating.methodology_version]
+    again = [LetterByVersion.of(one, given=False, computed_at=one.created_at) for one in others]
+    listed = LetterList(rating=rating.id, items=[first, *again])
     headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(listed, headers=headers)
 
@@ -124,15 +125,3 @@ def _named(here: Service, version: str) -> Methodology:
 def _headers(one: Methodology) -> dict[str, str]:
     """Return the cache headers of a version: its text never changes, but its status does."""
     return {"ETag": f'"{one.version}-{one.digest[7:23]}-{one.status}"', "Cache-Control": KEPT}
-
-
-def _given(rating: StoredRating) -> LetterByVersion:
-    return LetterByVersion(
-        version=rating.methodology_version,
-        digest=rating.document["methodology"]["digest"],
-        letter=rating.letter,
-        declared=rating.declared,
-        probabilities=rating.document["probabilities"],
-        given=True,
-        computed_at=iso(rating.created_at),
-    )

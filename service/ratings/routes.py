@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 import assay
 from service.dependencies import Here, Service
 from service.http.authentication import PublicReader
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
+from service.http.openapi.common_schemas import QueryModel
 from service.http.pagination import Page, link_next
 from service.http.problems import Problem, not_found
 from service.jobs.observation_stream import ledger_csv
@@ -43,10 +44,8 @@ async def list_ratings(
     return json_response(answer, headers=response.headers)
 
 
-class LatestQuery(BaseModel):
+class LatestQuery(QueryModel):
     """Query parameters of the newest rating: the target, and filters of its ratings."""
-
-    model_config = ConfigDict(extra="forbid")
 
     target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
     attribute: Annotated[str | None, Field(max_length=100)] = None

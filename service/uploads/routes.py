@@ -52,7 +52,7 @@ async def send_upload(request: Request, here: Here, caller: Writer, form: Annota
     async with received(request) as came:
         kept, new = await keep(here, caller.tenant, form.name, form.purpose, media_type, came)
     headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
-    return json_response(UploadView.of(kept), status=201 if new else 200, headers=headers)
+    return json_response(UploadView.from_row(kept), status=201 if new else 200, headers=headers)
 
 
 @router.get("", response_model=UploadList, operation_id="listUploads")
@@ -64,7 +64,7 @@ async def list_uploads(
     rows = await here.database.read(
         uploads.page, caller.tenant, purpose=query.purpose, before=before, limit=query.limit + 1
     )
-    return list_response(request, response, query, "uploads", rows, UploadLine.of)
+    return list_response(request, response, query, "uploads", rows, UploadLine.from_row)
 
 
 async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUpload:
@@ -79,7 +79,7 @@ async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUplo
 async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(found_upload)]) -> Response:
     """Read the summary of an upload. Its content cannot be downloaded."""
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(UploadView.of(row), headers=headers)
+    return not_modified(request, headers) or json_response(UploadView.from_row(row), headers=headers)
 
 
 @router.delete("/{upload_id}", status_code=204, operation_id="removeUpload", response_description="Removed.")

@@ -11,7 +11,7 @@ from service.dependencies import Service
 from service.http.json import Answer, json_response, write_json
 from service.http.pagination import list_response
 from service.http.problems import not_found
-from service.webhooks.schemas import DeliveryLine, DeliveryQuery, DeliveryView
+from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
 from store.webhooks import delivery_log
 from store.webhooks.delivery_log import Delivery, Receiver
 
@@ -51,4 +51,5 @@ class Deliveries:
         row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)
         if row is None:
             raise not_found("delivery", delivery_id)
-        return DeliveryView.whole(row, self.under, delivery_log.attempts(c, row.id))
+        tries = [AttemptView.from_row(one) for one in delivery_log.attempts(c, row.id)]
+        return DeliveryView.of(row, self.under, tries=tries)
