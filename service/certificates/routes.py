@@ -39,7 +39,7 @@ MAX_SEQ = 2**31 - 1
 """Largest number of an observation: the limit of the database's integers."""
 
 
-@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView, operation_id="getAttestation")
+@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView)
 async def get_attestation(
     request: Request, rating: FoundRating, here: Here, query: Annotated[AttestationQuery, Query()]
 ) -> Response:
@@ -55,7 +55,7 @@ async def get_attestation(
     return not_modified(request, headers) or json_response(envelope, headers=headers)
 
 
-@router.get(f"{RATINGS}/export.jsonl", response_class=Response, operation_id="exportRating")
+@router.get(f"{RATINGS}/export.jsonl", response_class=Response)
 async def export_rating(rating: FoundRating, here: Here) -> Response:
     """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
@@ -66,7 +66,7 @@ async def export_rating(rating: FoundRating, here: Here) -> Response:
     return export
 
 
-@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView, operation_id="proveObservation")
+@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView)
 async def prove_observation(
     request: Request,
     rating: FoundRating,
@@ -80,7 +80,7 @@ async def prove_observation(
     return not_modified(request, headers) or json_response(proof, headers=headers)
 
 
-@router.get("/.well-known/jwks.json", response_model=JwksView, operation_id="getJwks")
+@router.get("/.well-known/jwks.json", response_model=JwksView)
 async def get_jwks(request: Request, here: Here) -> Response:
     """Read the agency's public keys, retired ones included, as a JSON Web Key Set."""
     keys = {"keys": [each.as_jwk() for each in await published_keys(here)]}
@@ -99,20 +99,14 @@ async def agency_admin(caller: Admin) -> Caller:
 AgencyAdmin = Annotated[Caller, Depends(agency_admin)]
 
 
-@router.get(KEYS, response_model=SigningKeyList, operation_id="listSigningKeys")
+@router.get(KEYS, response_model=SigningKeyList)
 async def list_signing_keys(here: Here, caller: AgencyAdmin) -> Response:  # noqa: ARG001
     """List the agency's signing keys, newest first: one per rotation."""
     listed = SigningKeyList(items=[SigningKeyView.of(each) for each in await published_keys(here)])
     return json_response(listed, headers={"Cache-Control": "no-store"})
 
 
-@router.post(
-    f"{KEYS}/rotate",
-    status_code=201,
-    response_model=SigningKeyView,
-    operation_id="rotateSigningKey",
-    response_description="Created.",
-)
+@router.post(f"{KEYS}/rotate", status_code=201, response_model=SigningKeyView, response_description="Created.")
 async def rotate_signing_key(here: Here, caller: AgencyAdmin, repeat: Repeat) -> Response:
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Request, Response
 
 from assay.errors import SpecificationError
 from service.dependencies import Here, Wait
@@ -14,8 +14,8 @@ from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import DOMAINS
-from service.http.pagination import PageQuery, list_response
-from service.http.problems import not_found
+from service.http.pagination import Paging, read_list
+from service.http.problems import existing, removed
 from service.jobs.maintenance_jobs import maintenance_order
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
@@ -31,7 +31,6 @@ CHALLENGE_DEADLINE_S = 120
     "",
     status_code=201,
     response_model=DomainView,
-    operation_id="addDomain",
     response_description="Stored; the answer has the token and its place.",
 )
 async def add_domain(
@@ -49,47 +48,37 @@ async def add_domain(
     return await answer_once(here, caller, repeat, add)
 
 
-@router.get("", response_model=DomainList, operation_id="listDomains")
-async def list_domains(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("", response_model=DomainList)
+async def list_domains(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
     """List the hosts that you have claimed, newest first."""
-    before = query.before("domains")
-    rows = await here.database.read(domains.page, caller.tenant, before=before, limit=query.limit + 1)
-    return list_response(request, response, query, "domains", rows, DomainView.of)
+    return await read_list(request, here, query, "domains", DomainView.of, domains.page, caller.tenant)
 
 
 async def found_domain(domain_id: str, here: Here, caller: Reader) -> Domain:
     """Return the domain in the path."""
-    row = await here.database.read(domains.find, domain_id, caller.tenant)
-    if row is None:
-        raise not_found("domain", domain_id)
-    return row
+    return existing(await here.database.read(domains.find, domain_id, caller.tenant), "domain", domain_id)
 
 
 FoundDomain = Annotated[Domain, Depends(found_domain)]
 
 
-@router.get("/{domain_id}", response_model=DomainView, operation_id="getDomain")
+@router.get("/{domain_id}", response_model=DomainView)
 async def get_domain(request: Request, row: FoundDomain) -> Response:
     """Read a domain: its token, and the result of the last verification."""
     headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(DomainView.of(row), headers=headers)
 
 
-@router.delete("/{domain_id}", status_code=204, operation_id="removeDomain", response_description="Removed.")
+@router.delete("/{domain_id}", status_code=204, response_description="Removed.")
 async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Response:
     """Remove a domain and its verification. Replies stay."""
-    if not await here.database.write(domains.remove, domain_id, caller.tenant):
-        raise not_found("domain", domain_id)
-    return Response(status_code=204)
+    return removed(await here.database.write(domains.remove, domain_id, caller.tenant), "domain", domain_id)
 
 
 @router.post(
     "/{domain_id}/verify",
     status_code=202,
     response_model=JobView,
-    operation_id="verifyDomain",
     response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def verify_domain(

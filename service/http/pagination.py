@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel, Field
 
+from service.dependencies import Service
 from service.http.json import json_response
 from service.http.openapi.common_schemas import QueryModel
 from service.http.problems import Problem, base_url
@@ -48,6 +49,14 @@ class PageQuery(QueryModel):
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters())
 
 
+Paging = Annotated[PageQuery, Query()]
+
+
+def newest_first(row: Any) -> Key:
+    """Return the sort key of a row with a creation time and an id."""
+    return row.created_at, row.id
+
+
 @dataclass(frozen=True)
 class Page(Generic[Row]):
     """Rows of one page, and the key of the next page if there is one."""
@@ -56,7 +65,7 @@ class Page(Generic[Row]):
     next_key: Key | None
 
     @classmethod
-    def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key]) -> Page[Row]:
+    def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
         """Return a page of `rows`, which were read with ``limit + 1``."""
         more = len(rows) > limit
         return cls(rows[:limit], key(rows[limit - 1]) if more else None)
@@ -87,37 +96,34 @@ def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
     return key
 
 
-def newest_first(row: Any) -> Key:
-    """Return the sort key of a row with a creation time and an id."""
-    return row.created_at, row.id
-
-
 def list_response(
+    request: Request, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Mapping[str, Any]]
+) -> Response:
+    """Return the views of a page's rows, with ``Link`` to the next page."""
+    headers, cursor = dict[str, str](), None
+    if page.next_key is not None:
+        cursor = make_cursor(page.next_key, list_name, query.filters())
+        address = request.url.include_query_params(cursor=cursor)
+        headers["Link"] = f'<{base_url(request)}{address.path}?{address.query}>; rel="next"'
+    return json_response({"items": items, "next_cursor": cursor}, headers=headers)
+
+
+async def read_list(
     request: Request,
-    response: Response,
+    here: Service,
     query: PageQuery,
     list_name: str,
-    rows: Sequence[Row],
-    view: Callable[[Row], BaseModel | Mapping[str, Any]],
-    key: Callable[[Row], Key] = newest_first,
+    view: Callable[[Any], BaseModel | Mapping[str, Any]],
+    read: Callable[..., Sequence[Any]],
+    *arguments: Any,
+    key: Callable[[Any], Key] = newest_first,
 ) -> Response:
-    """Return one page of `rows`, which were read with ``limit + 1``, with the `view` of each row."""
+    """Read one page of a list, with its filters, by ``read(c, *arguments, …)``; return the `view` of each row."""
+    rows = await here.database.read(
+        read, *arguments, **query.filters(), before=query.before(list_name), limit=query.limit + 1
+    )
     page = Page.of(rows, query.limit, key)
-    cursor = link_next(request, response, query, list_name, page.next_key)
-    listed = {"items": [view(row) for row in page.rows], "next_cursor": cursor}
-    return json_response(listed, headers=response.headers)
-
-
-def link_next(
-    request: Request, response: Response, query: PageQuery, list_name: str, next_key: Key | None
-) -> str | None:
-    """Set ``Link`` to the address of the next page and return its cursor."""
-    if next_key is None:
-        return None
-    cursor = make_cursor(next_key, list_name, query.filters())
-    address = request.url.include_query_params(cursor=cursor)
-    response.headers["Link"] = f'<{base_url(request)}{address.path}?{address.query}>; rel="next"'
-    return cursor
+    return list_response(request, query, list_name, page, [view(row) for row in page.rows])
 
 
 def _checksum(list_name: str, filters: Mapping[str, Any]) -> str:

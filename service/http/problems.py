@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Request
 from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 MEDIA_TYPE = "application/problem+json"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,20 @@ class Problem(HTTPException):
 def not_found(what: str, name: str) -> Problem:
     """Return the problem for a resource that does not exist or that the caller must not see, both in the same words."""
     return Problem("not-found", f"no {what} has the id {name[:80]!r}")
+
+
+def existing(row: T | None, what: str, name: str) -> T:
+    """Return `row`, or raise `not_found` if it is ``None``."""
+    if row is None:
+        raise not_found(what, name)
+    return row
+
+
+def removed(done: bool, what: str, name: str) -> Response:
+    """Return 204 for a removed resource, or raise `not_found` if nothing was removed."""
+    if not done:
+        raise not_found(what, name)
+    return Response(status_code=204)
 
 
 def kind_named(code: str) -> ProblemKind | None:

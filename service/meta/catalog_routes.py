@@ -26,13 +26,13 @@ from store.ratings.experiment_json import dump_method, method_schema, parse_meth
 router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 
 
-@router.get("/methods", operation_id="listMethods")
+@router.get("/methods")
 async def list_methods() -> MethodList:
     """List the methods of measuring bias."""
     return MethodList(items=[_summary(kind) for kind in every_method()])
 
 
-@router.get("/methods/{name}", operation_id="getMethod")
+@router.get("/methods/{name}")
 async def get_method(name: str) -> MethodView:
     """Read a method's fields, as the JSON Schema of a request's `experiment`, and its defaults."""
     kind = next((one for one in every_method() if method_name(one) == name), None)
@@ -49,13 +49,13 @@ async def get_method(name: str) -> MethodView:
     )
 
 
-@router.get("/attributes", operation_id="listAttributes")
+@router.get("/attributes")
 async def list_attributes() -> AttributeList:
     """List the attributes for which bias can be measured."""
     return AttributeList(items=[_attribute(name) for name in attributes()])
 
 
-@router.get("/protocols", operation_id="listProtocols")
+@router.get("/protocols")
 async def list_protocols(here: Here) -> ProtocolList:
     """List the protocols of targets, with the schemas of their `settings`."""
     return ProtocolList(

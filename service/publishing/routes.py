@@ -25,12 +25,7 @@ from store.ratings.ratings import StoredRating
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
 
-@router.post(
-    "/{rating_id}/visibility",
-    response_model=RatingView,
-    operation_id="setVisibility",
-    response_description="The changed rating.",
-)
+@router.post("/{rating_id}/visibility", response_model=RatingView, response_description="The changed rating.")
 async def set_visibility(
     rating_id: str,
     body: Annotated[VisibilityRequest, Body(openapi_examples=VISIBILITIES)],
@@ -47,12 +42,7 @@ async def set_visibility(
     )
 
 
-@router.post(
-    "/{rating_id}/withdraw",
-    response_model=RatingView,
-    operation_id="withdrawRating",
-    response_description="The changed rating.",
-)
+@router.post("/{rating_id}/withdraw", response_model=RatingView, response_description="The changed rating.")
 async def withdraw_rating(
     rating_id: str,
     body: Annotated[WithdrawalRequest, Body(openapi_examples=WITHDRAWALS)],
@@ -69,7 +59,7 @@ async def withdraw_rating(
     )
 
 
-@router.get("/{rating_id}/difference", response_model=RatingDifferenceView, operation_id="differRatings")
+@router.get("/{rating_id}/difference", response_model=RatingDifferenceView)
 async def differ_ratings(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[DifferenceQuery, Query()]
 ) -> Response:

@@ -41,7 +41,7 @@ RERATING_DEADLINE_S = 600
 Version = Annotated[str, Path(description="A version such as `1.0.0`, or `current`.", examples=["current"])]
 
 
-@router.get("", response_model=MethodologyList, operation_id="listMethodologies")
+@router.get("", response_model=MethodologyList)
 async def list_methodologies(request: Request, here: Here) -> Response:
     """List every version of the methodology, newest first, with what changed."""
     every = here.methodologies
@@ -51,8 +51,8 @@ async def list_methodologies(request: Request, here: Here) -> Response:
     return not_modified(request, headers) or json_response(listed, headers=headers)
 
 
-@router.get("/{version}.md", response_class=Response, operation_id="getMethodologyText")
-async def get_text(request: Request, version: Version, here: Here) -> Response:
+@router.get("/{version}.md", response_class=Response)
+async def get_methodology_text(request: Request, version: Version, here: Here) -> Response:
     """Download the frozen document, byte for byte: every rating made under it names its SHA-256 digest."""
     one = _named(here, version)
     headers = _headers(one)
@@ -61,7 +61,7 @@ async def get_text(request: Request, version: Version, here: Here) -> Response:
     )
 
 
-@router.get("/{version}", response_model=MethodologyView, operation_id="getMethodology")
+@router.get("/{version}", response_model=MethodologyView)
 async def get_methodology(request: Request, version: Version, here: Here) -> Response:
     """Read a version: its document, its digest, its changes, and the methods that it rates."""
     one = _named(here, version)
@@ -70,8 +70,8 @@ async def get_methodology(request: Request, version: Version, here: Here) -> Res
 
 
 # ---------------------------------------------------------------------------- of a rating
-@of_ratings.get("/{rating_id}/methodologies", response_model=LetterList, operation_id="listLettersByMethodology")
-async def list_letters(request: Request, rating: FoundRating, here: Here) -> Response:
+@of_ratings.get("/{rating_id}/methodologies", response_model=LetterList)
+async def list_letters_by_methodology(request: Request, rating: FoundRating, here: Here) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
     stored = await here.database.read(rerated.of_rating, rating.id)
     first = LetterByVersion.of(rating, given=True, computed_at=iso(rating.created_at))
@@ -86,7 +86,6 @@ async def list_letters(request: Request, rating: FoundRating, here: Here) -> Res
     "/{rating_id}/rerate",
     status_code=202,
     response_model=JobView,
-    operation_id="rerateRating",
     response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def rerate_rating(

@@ -104,7 +104,7 @@ def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
     return suite, cells, suites.documents(c, rated)
 
 
-def cancel_suite(c: Any, suite_id: str, tenant: str) -> list[str] | None:
+def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:
     """Cancel the jobs that a suite created; jobs that it joined continue.
 
     Returns

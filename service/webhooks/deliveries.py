@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
 
 from service.dependencies import Service
 from service.http.json import Answer, json_response, write_json
-from service.http.pagination import list_response
+from service.http.pagination import read_list
 from service.http.problems import not_found
 from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
 from store.webhooks import delivery_log
@@ -23,14 +24,11 @@ class Deliveries:
     receiver: Receiver
     under: str
 
-    async def listed(self, request: Request, response: Response, here: Service, query: DeliveryQuery) -> Response:
+    async def listed(self, request: Request, here: Service, query: DeliveryQuery) -> Response:
         """Return one page of deliveries, newest first."""
         name = f"deliveries of {self.under}"
-        before = query.before(name)
-        rows = await here.database.read(
-            delivery_log.page, self.receiver, state=query.state, before=before, limit=query.limit + 1
-        )
-        return list_response(request, response, query, name, rows, lambda one: DeliveryLine.of(one, self.under))
+        view = partial(DeliveryLine.of, under=self.under)
+        return await read_list(request, here, query, name, view, delivery_log.page, self.receiver)
 
     async def shown(self, here: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
@@ -13,8 +14,8 @@ from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, read_json, write_json
 from service.http.openapi.examples import WEBHOOKS
-from service.http.pagination import PageQuery, list_response
-from service.http.problems import Problem, not_found
+from service.http.pagination import Paging, read_list
+from service.http.problems import Problem, existing, not_found, removed
 from service.webhooks.deliveries import Deliveries
 from service.webhooks.schemas import (
     DeliveryList,
@@ -38,9 +39,7 @@ Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
 
 
 # ---------------------------------------------------------------------------- endpoints
-@router.post(
-    "", status_code=201, response_model=NewWebhookView, operation_id="createWebhook", response_description="Created."
-)
+@router.post("", status_code=201, response_model=NewWebhookView, response_description="Created.")
 async def create_webhook(body: Description, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Create a webhook. Its secret is shown in this answer and never again."""
     with located():
@@ -59,28 +58,22 @@ async def create_webhook(body: Description, here: Here, caller: WebhookWriter, r
     return await _with_secret(here, caller, repeat.by(caller), add)
 
 
-@router.get("", response_model=WebhookList, operation_id="listWebhooks")
-async def list_webhooks(
-    request: Request, response: Response, here: Here, caller: WebhookWriter, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("", response_model=WebhookList)
+async def list_webhooks(request: Request, here: Here, caller: WebhookWriter, query: Paging) -> Response:
     """List your endpoints, newest first."""
-    before = query.before("webhooks")
-    rows, key = await here.database.read(_page, caller.tenant, before, query.limit + 1)
-    return list_response(request, response, query, "webhooks", rows, lambda row: WebhookView.of(row, key))
+    view = partial(WebhookView.of, key=await here.database.read(_public_key))
+    return await read_list(request, here, query, "webhooks", view, webhooks.page, caller.tenant)
 
 
 async def own_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Webhook:
     """Return the endpoint in the path."""
-    row = await here.database.read(webhooks.find, webhook_id, caller.tenant)
-    if row is None:
-        raise not_found("webhook", webhook_id)
-    return row
+    return existing(await here.database.read(webhooks.find, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
 OwnWebhook = Annotated[Webhook, Depends(own_webhook)]
 
 
-@router.get("/{webhook_id}", response_model=WebhookView, operation_id="getWebhook")
+@router.get("/{webhook_id}", response_model=WebhookView)
 async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response:
     """Read an endpoint, with only the last characters of its secret."""
     key = await here.database.read(_public_key)
@@ -88,7 +81,7 @@ async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response
     return not_modified(request, headers) or json_response(WebhookView.of(row, key), headers=headers)
 
 
-@router.put("/{webhook_id}", response_model=WebhookView, operation_id="replaceWebhook")
+@router.put("/{webhook_id}", response_model=WebhookView)
 async def replace_webhook(body: Description, row: OwnWebhook, here: Here, caller: WebhookWriter) -> Response:
     """Change an endpoint. Its secret stays; waiting deliveries go to the new address."""
     with located():
@@ -96,15 +89,13 @@ async def replace_webhook(body: Description, row: OwnWebhook, here: Here, caller
     return await _changed(here, row.id, lambda c: webhooks.replace(c, row.id, caller.tenant, **body.model_dump()))
 
 
-@router.delete("/{webhook_id}", status_code=204, operation_id="removeWebhook", response_description="Removed.")
+@router.delete("/{webhook_id}", status_code=204, response_description="Removed.")
 async def remove_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
     """Remove an endpoint and its secret. Its waiting deliveries are dropped."""
-    if not await here.database.write(webhooks.remove, webhook_id, caller.tenant):
-        raise not_found("webhook", webhook_id)
-    return Response(status_code=204)
+    return removed(await here.database.write(webhooks.remove, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
-@router.post("/{webhook_id}/rotate", response_model=NewWebhookView, operation_id="rotateWebhook")
+@router.post("/{webhook_id}/rotate", response_model=NewWebhookView)
 async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Replace the secret of an endpoint. The new one is shown in this answer only; the old one signs for 24 more hours.
 
@@ -119,7 +110,7 @@ async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, rep
     return await _with_secret(here, caller, repeat.by(caller), rotate)
 
 
-@router.post("/{webhook_id}/enable", response_model=WebhookView, operation_id="enableWebhook")
+@router.post("/{webhook_id}/enable", response_model=WebhookView)
 async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
     """Enable a disabled endpoint. Deliveries that were given up meanwhile can be sent again one by one."""
     return await _changed(here, webhook_id, lambda c: webhooks.enable(c, webhook_id, caller.tenant))
@@ -130,7 +121,6 @@ async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> 
     "/{webhook_id}/ping",
     status_code=202,
     response_model=DeliveryView,
-    operation_id="pingWebhook",
     response_description="A notice of type `ping` is queued.",
 )
 async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
@@ -144,15 +134,15 @@ async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repea
     return await answer_once(here, caller, repeat, ping)
 
 
-@router.get("/{webhook_id}/deliveries", response_model=DeliveryList, operation_id="listDeliveries")
+@router.get("/{webhook_id}/deliveries", response_model=DeliveryList)
 async def list_deliveries(
-    request: Request, response: Response, row: OwnWebhook, here: Here, query: Annotated[DeliveryQuery, Query()]
+    request: Request, row: OwnWebhook, here: Here, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """List waiting deliveries to an endpoint, and those of the last 30 days, newest first."""
-    return await _deliveries(row).listed(request, response, here, query)
+    return await _deliveries(row).listed(request, here, query)
 
 
-@router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView, operation_id="getDelivery")
+@router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView)
 async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Response:
     """Read a delivery: its payload, and every attempt with its answer."""
     return await _deliveries(row).shown(here, delivery_id)
@@ -162,7 +152,6 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Respons
     "/{webhook_id}/deliveries/{delivery_id}/redeliver",
     status_code=202,
     response_model=DeliveryView,
-    operation_id="redeliver",
     response_description="Queued again.",
 )
 async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
@@ -176,10 +165,6 @@ async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: Webho
 
 
 # ---------------------------------------------------------------------------- views
-def _page(c: Any, tenant: str, before: tuple[int, str] | None, limit: int) -> tuple[list[Webhook], PublicKey | None]:
-    return webhooks.page(c, tenant, before=before, limit=limit), _public_key(c)
-
-
 def _public_key(c: Any) -> PublicKey | None:
     """Return the current signing key; ``None`` before the first is created."""
     return next((key for key in signing.every(c) if key.retired_at is None), None)
