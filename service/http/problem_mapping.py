@@ -16,6 +16,8 @@ from starlette.routing import compile_path
 
 from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
+from assay.rating.comparison import NotComparable
+from assay.rating.difference import NotTheSameQuestion
 from service.http.json import bad_specification, field_parts, pointer_to
 from service.http.problems import Problem, phrase, respond
 from store.core.errors import (
@@ -119,6 +121,11 @@ def _unreadable(error: Unreadable) -> Problem:
     return Problem("unreadable-upload", str(error), errors=[known])
 
 
+def _other_rating(error: NotComparable | NotTheSameQuestion) -> Problem:
+    place = {"parameter": "with", "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[place])
+
+
 def _in_field(code: str, place: str, name: str, error: Exception, **more: Any) -> Problem:
     return Problem(code, str(error), errors=[{place: name, "detail": str(error)}], **more)
 
@@ -185,6 +192,8 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     SecretMoved: lambda _: Problem("secret_lost"),
     Unreadable: _unreadable,
     NotInstalled: lambda error: Problem("not-installed", str(error), extra=error.extra),
+    NotComparable: _other_rating,
+    NotTheSameQuestion: _other_rating,
     UploadInUse: lambda error: Problem("upload-in-use", str(error), job=error.job_id),
     NameTaken: lambda error: _in_field("name-taken", "pointer", "/name", error),
     PublishedForGood: lambda error: Problem(error.code, str(error)),

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from assay.rating.difference import NotTheSameQuestion, difference
+from assay.rating.difference import difference
 from service.dependencies import Here, Service
 from service.http.authentication import Caller, PublicReader, Writer
 from service.http.conditional import not_modified
 from service.http.idempotency import Repeat, RequestFingerprint, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import VISIBILITIES, WITHDRAWALS
-from service.http.problems import Problem, not_found
+from service.http.problems import not_found
 from service.publishing.schemas import DifferenceQuery, RatingDifferenceView, VisibilityRequest, WithdrawalRequest
 from service.ratings.annotations import read_annotations
 from service.ratings.routes import FoundRating, found_rating, headers_of_both
@@ -71,12 +71,7 @@ async def differ_ratings(
     headers = headers_of_both(rating, other)
     if unchanged := not_modified(request, headers):
         return unchanged
-    try:
-        found = difference(rating.document, other.document)
-    except NotTheSameQuestion as error:
-        place = {"parameter": "with", "detail": str(error), "code": error.code}
-        raise Problem("bad-specification", str(error), errors=[place]) from None
-    return json_response(found.as_json(), headers=headers)
+    return json_response(difference(rating.document, other.document).as_json(), headers=headers)
 
 
 async def _changed(
