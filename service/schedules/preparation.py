@@ -6,9 +6,8 @@ from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.json import located
 from service.http.problems import Problem
-from service.jobs.cool_down import cooling_down
 from service.jobs.schemas import RatingRequest
-from service.jobs.submission import CROWDED_RETRY_S, Order, rating_order
+from service.jobs.submission import Order, cooling_down, rating_order, too_many_jobs
 from service.suites.planning import as_asked, plan_suite
 from service.suites.schemas import SuiteRequest
 from service.targets.target_resolution import resolve_target
@@ -80,9 +79,9 @@ def bounds_of(here: Service) -> Bounds:
 
 
 def refusal_of(ran: ScheduledRun) -> Problem:
-    """Say why a run that was asked for made nothing."""
+    """Return the problem for a requested run that created no job."""
     if ran.code == "cooling-down":
         return cooling_down(ran.rest_s)
     if ran.code == "too-many-jobs":
-        return Problem("too-many-jobs", ran.failure, headers={"Retry-After": str(CROWDED_RETRY_S)})
+        return too_many_jobs(ran.failure)
     return Problem("schedule-unfit", ran.failure)

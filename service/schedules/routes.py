@@ -15,9 +15,9 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
 from service.http.pagination import Paging, read_list
 from service.http.problems import existing, not_found, removed
+from service.jobs.submission import permit
 from service.schedules.preparation import bounds_of, checked_rhythm, prepared_orders, refusal_of
 from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
-from service.suites.submission import take
 from store.jobs import idempotency
 from store.suites import schedules
 from store.suites.schedules import NewSchedule, ScheduledRun, StoredSchedule
@@ -113,7 +113,7 @@ async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Rep
     """Run a schedule now, even if it is paused. Its next time stays the same."""
     by, count = repeat.by(caller), len((await _found(here, schedule_id, caller.tenant)).orders.jobs)
     if not await here.database.read(_is_known, by):
-        await take(here, caller, count)
+        await permit(here, caller, None, count)
 
     def run(c: Any) -> Run:
         ran = existing(schedules.run_now(c, schedule_id, caller.tenant, bounds_of(here)), "schedule", schedule_id)

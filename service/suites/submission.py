@@ -14,8 +14,7 @@ from service.http.idempotency import Repeatable, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.cool_down import refuse_while_cooling
-from service.jobs.submission import CROWDED_RETRY_S, Order, rate_limited
+from service.jobs.submission import Order, permit, too_many_jobs
 from service.suites.planning import Plan
 from store.core.errors import AlreadyFinished
 from store.jobs import idempotency, jobs
@@ -59,9 +58,7 @@ async def place_suite(
     tenant = caller.tenant
     new = await here.database.read(_count_new, tenant, plan, repeat)
     if new:
-        if here.settings.cooldown_s > 0:
-            await refuse_while_cooling(here, tenant, plan.target.descriptor["base_url"])
-        await take(here, caller, new)
+        await permit(here, caller, plan.target.descriptor["base_url"], new)
     answer = await here.database.write(_place, tenant, plan, repeat, show, here.settings.max_active_jobs, bool(wait))
     if isinstance(answer, PlacedSuite):
         for job_id in answer.made:
@@ -70,19 +67,6 @@ async def place_suite(
             await wait_for_end(here, answer.cells, wait)
             answer = await here.database.write(_answer_after_wait, answer, repeat, show)
     return answer, await here.rate_limiter.left(caller.rate_key)
-
-
-async def take(here: Service, caller: Caller, new: int) -> None:
-    """Take `new` jobs from the caller's rate limit, or refuse without taking any.
-
-    Raises
-    ------
-    Problem
-        ``rate-limited``.
-    """
-    allowance = await here.rate_limiter.take(caller.rate_key, new)
-    if not allowance.allowed:
-        raise rate_limited(allowance)
 
 
 async def wait_for_end(here: Service, cells: Sequence[StoredCell], within_s: float) -> None:
@@ -202,7 +186,7 @@ def _refuse_too_many(c: Any, tenant: str, new: Sequence[NewJob], most: int) -> N
     active = jobs.count_unfinished(c, tenant) if new else 0
     if active + len(new) > most:
         detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {most}"
-        raise Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
+        raise too_many_jobs(detail)
 
 
 def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined: Sequence[str]) -> NewSuite:

@@ -40,13 +40,7 @@ Description = Annotated[TargetDescription, Body(openapi_examples=TARGETS)]
 @router.post("", status_code=201, response_model=TargetView, response_description="Saved.")
 async def save_target(body: Description, here: Here, caller: TargetWriter, repeat: Repeat) -> Response:
     """Save a target, so that jobs can name it by id and its secret is sent only once."""
-    with located():
-        asked = of_described(body)
-        described = await with_links(here, caller.tenant, asked.descriptor)
-        check_target(here, ResolvedTarget(described, asked.secret))
-        await check_uploaded(here, caller.tenant, described)
-    target_id = new_id("tgt")
-    new = _new_target(here, asked.secret, described, caller.tenant, target_id)
+    new = await _new_target(here, caller.tenant, new_id("tgt"), body)
 
     def add(c: Any) -> Answer:
         saved = targets.add(c, new)
@@ -90,12 +84,7 @@ async def replace_target(body: Description, row: OwnTarget, here: Here, caller: 
     Running jobs continue with the earlier description.
     """
     keep = "secret" not in body.model_fields_set
-    asked = of_described(body)
-    with located():
-        described = await with_links(here, caller.tenant, asked.descriptor)
-        check_target(here, ResolvedTarget(described, open_secret(here, row) if keep else asked.secret))
-        await check_uploaded(here, caller.tenant, described)
-    new = _new_target(here, asked.secret, described, caller.tenant, row.id)
+    new = await _new_target(here, caller.tenant, row.id, body, open_secret(here, row) if keep else None)
     replaced = existing(
         await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep), "target", row.id
     )
@@ -128,6 +117,16 @@ async def probe_target(
     return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
-def _new_target(here: Service, plain: str | None, described: dict[str, Any], tenant: str, target_id: str) -> NewTarget:
-    sealed = None if plain is None else here.vault.seal(plain, tenant=tenant, target=target_id, field="secret")
+async def _new_target(
+    here: Service, tenant: str, target_id: str, body: TargetDescription, kept_secret: str | None = None
+) -> NewTarget:
+    """Return a target to store, checked with its own secret or the kept one; its own secret is encrypted."""
+    asked = of_described(body)
+    with located():
+        described = await with_links(here, tenant, asked.descriptor)
+        check_target(here, ResolvedTarget(described, asked.secret or kept_secret))
+        await check_uploaded(here, tenant, described)
+    plain, sealed = asked.secret, None
+    if plain is not None:
+        sealed = here.vault.seal(plain, tenant=tenant, target=target_id, field="secret")
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)

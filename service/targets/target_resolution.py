@@ -13,7 +13,7 @@ from service.http.authentication import Caller
 from service.http.json import located
 from service.targets.chains import CHAIN, with_links
 from service.targets.schemas import TargetDescription, TargetReference
-from service.uploads.intake import check_embedding
+from service.uploads.intake import UPLOADED, found
 from store.targets import targets
 from store.targets.targets import StoredTarget
 
@@ -35,35 +35,36 @@ async def resolve_target(
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
-    Parameters
-    ----------
-    here : Service
-    caller : Caller
-        Owner of the saved targets.
-    asked : TargetDescription or TargetReference
-        The target in the request.
-    field : str
-        Name of its field in the request, for errors.
-
     Raises
     ------
     Problem
-        If there is no such target, or its description is invalid.
+        If there is no such target, or its description is invalid; it points into `field` of the request.
     """
-    if isinstance(asked, TargetReference):
-        row = await here.database.read(targets.find, asked.id, caller.tenant)
-        if row is None:
-            with located(field):
-                raise SpecificationError(f"no target has the id {asked.id!r}; POST /v1/targets saves one", "id")
-        ordered = of_saved(here, row)
-    else:
-        ordered = of_described(asked)
     with located(field):
-        if ordered.descriptor["protocol"] == CHAIN:
-            ordered = await with_described_links(here, caller, ordered)
-        check_target(here, ordered)
-        await check_uploaded(here, caller.tenant, ordered.descriptor)
-    return ordered
+        target = await find_target(here, caller, asked)
+        if target.descriptor["protocol"] == CHAIN:
+            target = await with_described_links(here, caller, target)
+        check_target(here, target)
+        await check_uploaded(here, caller.tenant, target.descriptor)
+    return target
+
+
+async def find_target(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> ResolvedTarget:
+    """Return the target of a request, saved or described, unchecked.
+
+    Raises
+    ------
+    SpecificationError
+        If the caller has no such target, with the field ``"id"``.
+    SecretLost, SecretMoved
+        If its secret cannot be decrypted.
+    """
+    if isinstance(asked, TargetDescription):
+        return of_described(asked)
+    row = await here.database.read(targets.find, asked.id, caller.tenant)
+    if row is None:
+        raise SpecificationError(f"no target has the id {asked.id!r}; POST /v1/targets saves one", "id")
+    return of_saved(here, row)
 
 
 async def with_described_links(here: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
@@ -85,13 +86,7 @@ def of_described(asked: TargetDescription) -> ResolvedTarget:
 
 
 def of_saved(here: Service, row: StoredTarget) -> ResolvedTarget:
-    """Order a saved target.
-
-    Raises
-    ------
-    SecretLost, SecretMoved
-        If its secret cannot be decrypted.
-    """
+    """Return a saved target, with its secret decrypted."""
     return ResolvedTarget(targets.descriptor(row), open_secret(here, row), row.id)
 
 
@@ -114,15 +109,21 @@ def check_target(here: Service, target: ResolvedTarget) -> None:
 
 
 async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
-    """Refuse a target whose vectors are an upload that is not there.
+    """Refuse a target whose vectors are an upload that the tenant does not have.
 
     Raises
     ------
     SpecificationError
         With the field ``"settings.upload"``.
     """
-    if target["kind"] == Kind.EMBEDDER:
-        await check_embedding(here, tenant, target)
+    if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
+        await found(here, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
+
+
+def check_language_model(author: ResolvedTarget) -> None:
+    """Refuse an author that is not a language model, with the field ``"kind"``."""
+    if (kind := author.descriptor["kind"]) != Kind.LANGUAGE_MODEL:
+        raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
 
 
 def check_rated(target: Mapping[str, Any]) -> None:

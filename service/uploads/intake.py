@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -123,23 +123,6 @@ async def trials_of(here: Service, tenant: str, named: str, *, field: str = "upl
         If there are no such trials, with `field`.
     """
     return await _with_content(here, await found(here, tenant, named, "trials", field=field), read_trials)
-
-
-async def check_embedding(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
-    """Refuse a target whose vectors are an upload that the tenant does not have; accept every other target.
-
-    Parameters
-    ----------
-    target : mapping
-        Its description, with ``protocol`` and ``settings``.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``"settings.upload"``.
-    """
-    if target["protocol"] == UPLOADED:
-        await found(here, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
 
 
 async def found(here: Service, tenant: str, named: str, purpose: str, *, field: str = "upload") -> StoredUpload:

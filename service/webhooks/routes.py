@@ -15,7 +15,7 @@ from service.http.idempotency import Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, read_json, write_json
 from service.http.openapi.examples import WEBHOOKS
 from service.http.pagination import Paging, read_list
-from service.http.problems import Problem, existing, not_found, removed
+from service.http.problems import Problem, existing, removed
 from service.webhooks.deliveries import Deliveries
 from service.webhooks.schemas import (
     DeliveryList,
@@ -105,7 +105,7 @@ async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, rep
     def rotate(c: Any) -> Answer:
         fresh = webhooks.seal(here.vault, webhooks.new_secret(), caller.tenant, row.id)
         rotated = webhooks.rotate(c, row.id, caller.tenant, fresh)
-        return _kept(c, _still(rotated, row.id))
+        return _kept(c, existing(rotated, "webhook", row.id))
 
     return await _with_secret(here, caller, repeat.by(caller), rotate)
 
@@ -174,15 +174,8 @@ def _deliveries(webhook: Webhook) -> Deliveries:
     return Deliveries(ToWebhook(webhook.id, webhook.tenant), f"{router.prefix}/{webhook.id}")
 
 
-def _still(row: Webhook | None, webhook_id: str) -> Webhook:
-    """Return an endpoint; 404 if it was removed meanwhile."""
-    if row is None:
-        raise not_found("webhook", webhook_id)
-    return row
-
-
 def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
-    row = _still(row, webhook_id)
+    row = existing(row, "webhook", webhook_id)
     if row.state != "enabled":
         raise Problem("webhook-disabled", f"{row.id} is disabled ({row.disabled_why}); enable it first")
     return row
@@ -210,7 +203,7 @@ async def _changed(here: Service, webhook_id: str, change: Callable[[Any], Webho
     """Change an endpoint and return the changed one."""
 
     def work(c: Any) -> tuple[Webhook, PublicKey | None]:
-        return _still(change(c), webhook_id), _public_key(c)
+        return existing(change(c), "webhook", webhook_id), _public_key(c)
 
     row, key = await here.database.write(work)
     return json_response(WebhookView.of(row, key), headers={"ETag": _etag(row, key)})
