@@ -88,13 +88,7 @@ async def proved(here: Service, rating: StoredRating, seq: int) -> ProofView:
 
 
 async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
-    """Yield the observations of a rating in the order of the evidence tree, in batches.
-
-    Raises
-    ------
-    Problem
-        ``evidence-out-of-order`` if a question of the experiment is not recorded.
-    """
+    """Yield a rating's observations in the order of the evidence tree, in batches; raise ``evidence-out-of-order``."""
     unrolling = _unrolling(rating, await database.read(observations.count, rating.job_id))
     while batch := await asyncio.to_thread(unrolling.advance):
         for start in range(0, len(batch), ROWS_A_READ):

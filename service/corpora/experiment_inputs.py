@@ -14,13 +14,12 @@ from store.corpora.materials import corpus_item
 
 
 async def find_corpus(here: Service, tenant: str, wanted: NamedCorpus, method: str) -> FoundCorpus:
-    """Read a corpus with everything in it; `method` is the name of who asks.
+    """Read a corpus with all its items for an experiment by `method`.
 
     Raises
     ------
     SpecificationError
-        If the tenant may read no such corpus, it is empty, of another kind or past that version, or holds too many
-        items; with its field.
+        If the tenant may not read it, or it is empty, of another kind or version, or too large; with its field.
     """
     corpus_id, mark, version = wanted.name.partition("@")
     corpus = await here.database.read(corpora.find, corpus_id, tenant)
@@ -50,20 +49,7 @@ async def find_corpus(here: Service, tenant: str, wanted: NamedCorpus, method: s
 
 
 async def check_images(here: Service, tenant: str, digests: Sequence[str], field: str) -> None:
-    """Refuse images that a worker could not read; a rating would ask for each of them in vain.
-
-    Parameters
-    ----------
-    digests : sequence of str
-        Names of the images.
-    field : str
-        The method's field that holds them.
-
-    Raises
-    ------
-    SpecificationError
-        Pointing at the first that is missing.
-    """
+    """Refuse images that are not stored here or not for this tenant, by their place in the method's `field`."""
     gone = await here.database.read(images.missing, digests, tenant) if digests else ()
     if gone:
         place = digests.index(gone[0])

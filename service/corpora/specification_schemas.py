@@ -19,13 +19,7 @@ SpecificationKind = Literal["choices", "association", "stereotype", "visual"]
 
 
 def check_language(tag: str) -> str:
-    """Validate a language tag and normalise it as BCP 47 recommends (``en-us`` becomes ``en-US``).
-
-    Raises
-    ------
-    SpecificationError
-        If no language has the tag.
-    """
+    """Validate a language tag and normalise it as BCP 47 recommends (``en-us`` becomes ``en-US``)."""
     if not tag_is_valid(tag):
         raise SpecificationError(f"{tag!r} is not a language tag (BCP 47); write one such as en, es or pt-BR")
     return standardize_tag(tag)

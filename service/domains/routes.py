@@ -92,13 +92,7 @@ async def verify_domain(
 
 
 def _check_reachable(here: Any, host: str) -> None:
-    """Refuse a host that workers must not call.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``host``.
-    """
+    """Refuse a host that workers must not call, with the field ``host``."""
     try:
         here.target_validator.check_callback(f"https://{host}/")
     except SpecificationError as refused:

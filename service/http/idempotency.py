@@ -80,12 +80,8 @@ def once(
     """Call `work` unless its answer is stored, inside the transaction of connection `c`.
 
     An answer that is not final (the caller waits for the job's end) is not stored. A repeated request
-    is refused with ``idempotency-in-flight`` until `store_answer` is called.
-
-    Raises
-    ------
-    Problem
-        ``idempotency-in-flight`` or ``idempotency-mismatch``.
+    is refused with ``idempotency-in-flight`` until `store_answer` is called; one with another payload
+    is always refused, with ``idempotency-mismatch``.
     """
     if repeat.key is None:
         return work(c)

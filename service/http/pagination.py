@@ -78,13 +78,7 @@ def make_cursor(key: Key, list_name: str, filters: Mapping[str, Any]) -> str:
 
 
 def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
-    """Parse a cursor of `make_cursor`.
-
-    Raises
-    ------
-    Problem
-        ``bad-cursor`` if it was not made for this list with these filters.
-    """
+    """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         at, name, checksum = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))

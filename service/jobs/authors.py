@@ -18,13 +18,7 @@ from service.targets.target_resolution import check_language_model, check_target
 
 
 async def resolve_author(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> dict[str, Any]:
-    """Return the descriptor of a job's author, with the ``id`` of its saved target if it is one.
-
-    Raises
-    ------
-    SpecificationError
-        If it is invalid, pointing into ``author``.
-    """
+    """Return the descriptor of a job's author, with the ``id`` of its saved target if it is one."""
     with located("author"):
         if isinstance(asked, TargetDescription) and asked.secret is not None:
             raise SpecificationError(
@@ -37,13 +31,7 @@ async def resolve_author(here: Service, caller: Caller, asked: TargetDescription
 
 
 def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
-    """Refuse an experiment without the author that it needs, and an author that it does not need.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``"author"``.
-    """
+    """Refuse an experiment without the author that it needs, and an author that it does not need."""
     if author is None:
         raise SpecificationError(
             "the experiment's material is generated; name the service that generates it, or send the material",

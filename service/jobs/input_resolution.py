@@ -28,24 +28,10 @@ from store.corpora import kept_material, specifications
 
 
 async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
-    """Look up what an experiment names, and put it in.
+    """Insert the stored inputs that an experiment names: words, a corpus, rows or trials.
 
-    Parameters
-    ----------
-    here : Service
-    tenant : str
-        Whose specifications, corpora and uploads are meant.
-    method : AnyMethod
-        The experiment as it was asked for.
-    target : mapping
-        The target's description.
-    seed : int
-        The job's; it picks the rows of a table that has more than a job carries.
-
-    Raises
-    ------
-    Problem
-        Pointing at the name that is not there.
+    The `seed` picks rows from a table that has more than a job can hold. A problem points at a name
+    that does not exist.
     """
     names = method.references()
     with located("experiment"):
@@ -66,7 +52,7 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
 
 
 async def with_kept(here: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Put in what an author made for the tenant before, where the experiment would have it made again."""
+    """Insert material that an author generated for the tenant earlier and that the experiment needs again."""
     kept = await here.database.read(kept_material.kept_for, tenant, method.references().authored)
     return await asyncio.to_thread(method.with_references, Found(authored=kept)) if any(kept) else method
 

@@ -68,12 +68,7 @@ async def place(
 ) -> tuple[PlacedJob | Answer, Allowance | None]:
     """Place an order; with `waits`, the final answer is the one after the job's end.
 
-    Only a new job takes from the caller's rate limit.
-
-    Returns
-    -------
-    (Answer, Allowance or None)
-        The answer, and the rest of the rate limit if the job is new.
+    Returns the answer and, if the job is new, the rest of the caller's rate limit: only a new job takes from it.
 
     Raises
     ------
@@ -96,14 +91,9 @@ async def place(
 
 
 async def permit(here: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
-    """Take `count` new jobs from the caller's rate limit, or refuse without taking any.
+    """Take `count` new jobs from the caller's rate limit, or raise ``rate-limited`` without taking any.
 
-    They are refused during the cool-down of the target at `target_url`, too; ``None`` skips this check.
-
-    Raises
-    ------
-    Problem
-        ``rate-limited``, or ``cooling-down`` with ``Retry-After``.
+    They are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
     """
     cooldown_s = here.settings.cooldown_s
     if target_url and cooldown_s > 0:
@@ -159,10 +149,7 @@ def _place(
 def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
     """Return the rating that answers an order, or the unfinished job to join, and the place in the queue.
 
-    Raises
-    ------
-    Problem
-        ``too-many-jobs``, if neither exists and the tenant has the maximum number of unfinished jobs.
+    If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``.
     """
     new = order.new
     known = jobs.standing(c, new.tenant, new.request_digest, order.age_s, max_active)

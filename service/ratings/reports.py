@@ -15,17 +15,7 @@ PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; fra
 
 
 def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-    """Render a rating document.
-
-    Parameters
-    ----------
-    name : str
-        A format of `assay.reports.FORMATS`.
-    document : mapping
-        The stored rating.
-    headers : mapping
-        Headers of the response.
-    """
+    """Render a rating document in a format of `assay.reports.FORMATS`, as a response with `headers`."""
     form = reports.format_named(name)
     written = form.render(document, method_of(document))
     content = written.encode("utf-8", "backslashreplace")  # targets answer halves of surrogate pairs
@@ -33,5 +23,5 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
 
 
 def report_formats() -> list[str]:
-    """Name the formats."""
+    """Return the names of the formats."""
     return [one.name for one in reports.installed_formats()]

@@ -19,13 +19,7 @@ COLUMNS = (
 
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
-    """Return the table of a rating's sentences as a response.
-
-    Raises
-    ------
-    Problem
-        ``not-found`` if the rating has no sentences.
-    """
+    """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
     rows = list(_rows(rating.document))
     if not rows:
         raise Problem(

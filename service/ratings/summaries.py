@@ -16,15 +16,7 @@ MAX_LISTED = 100
 
 @dataclass(frozen=True)
 class ShortExperiment:
-    """An experiment without its long lists and objects.
-
-    Attributes
-    ----------
-    experiment : dict
-        The shortened experiment.
-    left_out : mapping of str to int
-        Sizes of the missing parts by their paths (``records.rows``).
-    """
+    """An experiment without its long parts; `left_out` has their sizes by their paths (``records.rows``)."""
 
     experiment: dict[str, Any]
     left_out: Mapping[str, int]

@@ -16,13 +16,7 @@ from store.suites.schedules import Bounds, Orders, ScheduledRun, job_template
 
 
 async def prepared_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
-    """Validate a schedule's request, and return the jobs that each run adds.
-
-    Raises
-    ------
-    Problem
-        Pointing into the schedule's ``request``.
-    """
+    """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
     try:
         with located("request"):
             return await _orders(here, caller, request)
@@ -61,13 +55,7 @@ def _inside(problem: Problem, prefix: str) -> Problem:
 
 
 def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Read a rhythm that the operator allows.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the invalid field.
-    """
+    """Return a rhythm, or refuse one that the operator does not allow, with its field."""
     rhythm = Recurrence(cron, interval_s)
     rhythm.check(here.settings.shortest_schedule_s)
     return rhythm

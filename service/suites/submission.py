@@ -48,12 +48,7 @@ async def place_suite(
 ) -> tuple[Answer, Allowance]:
     """Place a suite completely or not at all; with `wait`, answer when it has ended or after so many seconds.
 
-    Each new job takes one from the caller's rate limit.
-
-    Raises
-    ------
-    Problem
-        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``.
+    Each new job takes one from the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
     tenant = caller.tenant
     new = await here.database.read(_count_new, tenant, plan, repeat)
@@ -91,15 +86,8 @@ def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
 def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:
     """Cancel the jobs that a suite created; jobs that it joined continue.
 
-    Returns
-    -------
-    list of str or None
-        The ids of the cancelled jobs, sorted; ``None`` if the tenant has no such suite.
-
-    Raises
-    ------
-    Problem
-        ``already-finished``, if all of its jobs have ended.
+    Returns the sorted ids of the cancelled jobs, or ``None`` if the tenant has no such suite. If all of its jobs
+    have ended, raises ``already-finished``.
     """
     suite = suites.find(c, suite_id, tenant)
     if suite is None:

@@ -50,15 +50,7 @@ async def resolve_target(
 
 
 async def find_target(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> ResolvedTarget:
-    """Return the target of a request, saved or described, unchecked.
-
-    Raises
-    ------
-    SpecificationError
-        If the caller has no such target, with the field ``"id"``.
-    SecretLost, SecretMoved
-        If its secret cannot be decrypted.
-    """
+    """Return the target of a request, saved or described, unchecked; refuse an unknown one by its ``id``."""
     if isinstance(asked, TargetDescription):
         return of_described(asked)
     row = await here.database.read(targets.find, asked.id, caller.tenant)
@@ -68,13 +60,7 @@ async def find_target(here: Service, caller: Caller, asked: TargetDescription | 
 
 
 async def with_described_links(here: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
-    """Insert the saved targets that the links of a chain name.
-
-    Raises
-    ------
-    SpecificationError
-        With the invalid field, relative to the target.
-    """
+    """Insert the saved targets that the links of a chain name."""
     described = await with_links(here, caller.tenant, target.descriptor, saved=target.saved_id is not None)
     return replace(target, descriptor=described)
 
@@ -98,24 +84,12 @@ def open_secret(here: Service, row: StoredTarget) -> str | None:
 
 
 def check_target(here: Service, target: ResolvedTarget) -> None:
-    """Refuse an invalid description of a target.
-
-    Raises
-    ------
-    SpecificationError
-        With the invalid field, relative to the target.
-    """
+    """Refuse an invalid description of a target, with the field relative to the target."""
     here.target_validator.check({**target.descriptor, "secret": target.secret})
 
 
 async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
-    """Refuse a target whose vectors are an upload that the tenant does not have.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``"settings.upload"``.
-    """
+    """Refuse a target whose vectors are an upload that the tenant does not have, by ``settings.upload``."""
     if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
         await found(here, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
 
@@ -127,13 +101,7 @@ def check_language_model(author: ResolvedTarget) -> None:
 
 
 def check_rated(target: Mapping[str, Any]) -> None:
-    """Refuse to rate a service that can only be an author.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``"protocol"``.
-    """
+    """Refuse to rate a service that can only be an author, with the field ``protocol``."""
     if target["protocol"] in ONLY_AUTHORS:
         why = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
         raise SpecificationError(why, "protocol")

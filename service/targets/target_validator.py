@@ -62,10 +62,4 @@ class TargetValidator(Protocol):
         """
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Refuse an address to which no notice may be sent.
-
-        Raises
-        ------
-        SpecificationError
-            With the `field` of the address.
-        """
+        """Refuse an address to which no notice may be sent, with its `field`."""

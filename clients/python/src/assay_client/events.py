@@ -43,12 +43,7 @@ class Event:
 class EventStream:
     """Parser of an event stream that keeps its state between chunks and connections. Does no I/O.
 
-    Parameters
-    ----------
-    call : Call
-        Call that opens the stream.
-    patience : Patience
-        Limits how often in a row the connection may fail.
+    The `call` opens the stream; `patience` limits how often in a row the connection may fail.
     """
 
     def __init__(self, call: Call[Any], patience: Patience) -> None:

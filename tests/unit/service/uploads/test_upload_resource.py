@@ -17,7 +17,8 @@ from assay.methods.shared.profiles import RecordProfiles
 from service.http.openapi.examples import SPECIFICATIONS
 from service.http.problems import Problem
 from service.jobs.input_resolution import fill_in
-from service.uploads.intake import check_embedding, rows_of, trials_of
+from service.targets.target_resolution import check_uploaded
+from service.uploads.intake import rows_of, trials_of
 from store.jobs import jobs
 
 pytestmark = pytest.mark.anyio
@@ -203,12 +204,12 @@ async def test_a_job_cannot_use_another_tenants_upload_or_one_of_another_purpose
 async def test_a_target_that_names_another_tenants_embedding_is_refused(app, client):
     service, table = app.state.service, (await send(client)).json()
     vectors = (await send(client, SMALL, "embedding", NPZ)).json()
-    target = {"protocol": "uploaded", "settings": {"upload": vectors["id"]}}
-    await check_embedding(service, "default", target)
-    await check_embedding(service, "default", {"protocol": "tei", "settings": {}})
+    target = {"kind": "embedder", "protocol": "uploaded", "settings": {"upload": vectors["id"]}}
+    await check_uploaded(service, "default", target)
+    await check_uploaded(service, "default", {"kind": "embedder", "protocol": "tei", "settings": {}})
     for tenant, named in (("rival", vectors["id"]), ("default", table["id"])):
         with pytest.raises(SpecificationError) as caught:
-            await check_embedding(service, tenant, {"protocol": "uploaded", "settings": {"upload": named}})
+            await check_uploaded(service, tenant, target | {"settings": {"upload": named}})
         assert caught.value.field == "settings.upload"
 
 
