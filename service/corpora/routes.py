@@ -190,7 +190,8 @@ async def add_corpus_picture(
     content = await request.body()
     with located():
         if row.kind != "images":
-            raise _wrong_kind(row)
+            detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
+            raise Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
         picture = await read_picture(content, form.term, form.note)
     return await _kept(here, repeat.by(caller), row, caller.tenant, store_pictures, [picture])
 
@@ -287,8 +288,3 @@ async def _kept(here: Service, repeat: Any, row: StoredCorpus, tenant: str, stor
 async def _shown(here: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
     sizes = await here.database.read(corpora.sizes, [row.id])
     return json_response(CorpusView.of(row, sizes[row.id], tenant), headers=headers)
-
-
-def _wrong_kind(row: StoredCorpus) -> Problem:
-    detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
-    return Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])

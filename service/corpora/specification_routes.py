@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
@@ -21,7 +22,7 @@ from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import SPECIFICATIONS
-from service.http.pagination import Key, read_list
+from service.http.pagination import read_list
 from service.http.problems import Problem
 from store.corpora import specifications
 from store.corpora.specifications import StoredSpecification
@@ -49,8 +50,8 @@ async def list_specifications(
     request: Request, here: Here, caller: Reader, query: Annotated[SpecificationQuery, Query()]
 ) -> Response:
     """List the newest version of every specification: your own, newest first, then the shipped ones."""
-    view, read = SpecificationLine.of, specifications.page
-    return await read_list(request, here, query, "specifications", view, read, caller.tenant, key=_by_name)
+    read, key = specifications.page, attrgetter("created_at", "name")
+    return await read_list(request, here, query, "specifications", SpecificationLine.of, read, caller.tenant, key=key)
 
 
 @router.get("/{specification_name}", response_model=SpecificationView)
@@ -101,10 +102,6 @@ def _shown(request: Request, row: StoredSpecification | None, name: str) -> Resp
         raise Problem("not-found", f"no specification is called {name[:80]!r}")
     headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(SpecificationView.of(row), headers=headers)
-
-
-def _by_name(row: StoredSpecification) -> Key:
-    return row.created_at, row.name
 
 
 def _no_such(name: str) -> Problem:

@@ -62,9 +62,7 @@ async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) 
     """Return the fingerprint of a request: its key, and the digest of its body and query."""
     where = f"{request.method} {request.scope['path']}"
     payload = hashlib.sha256(await request.body())
-    if query := request.scope[
-        "query_string"
-    ]:  # without a query the digest is that of the body alone, as in keys that are in use
+    if query := request.scope["query_string"]:  # otherwise the digest is that of the body alone, as in stored keys
         payload.update(b"?" + query)
     return RequestFingerprint(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
 
@@ -104,6 +102,11 @@ async def answer_once(
     """Call `work` in a transaction, unless the request is a repetition; return the response."""
     answer = await here.database.write(once, repeat.by(caller), work)
     return answer.response()
+
+
+def is_known(c: Any, repeat: Repeatable) -> bool:
+    """Return whether a request with the key has been answered or is running."""
+    return repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key)
 
 
 def store_answer(c: Any, repeat: Repeatable, answer: Answer) -> None:

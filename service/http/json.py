@@ -82,7 +82,7 @@ JSON = "application/json"
 
 @dataclass(frozen=True)
 class Answer:
-    """A response that can be kept: its body as the bytes that were sent."""
+    """A response that can be stored: its body as the bytes that were sent."""
 
     status: int
     body: bytes
@@ -90,7 +90,7 @@ class Answer:
     replayed: bool = False
 
     def response(self, **more: str) -> Response:
-        """Make the response, with further headers that are not kept."""
+        """Return the response, with further headers that are not stored."""
         headers = {**self.headers, **more}
         if self.replayed:
             headers["Idempotency-Replayed"] = "true"
@@ -104,10 +104,10 @@ def pointer_to(*parts: str | int) -> str:
 
 @contextmanager
 def located(*place: str | int) -> Iterator[None]:
-    """Say where in the body a specification error belongs.
+    """Convert a specification error to a problem that points to this place in the body.
 
     >>> with located("target"):
-    ...     desk.check(target)            # field "base_url" becomes the pointer /target/base_url
+    ...     validator.check(target)            # field "base_url" becomes the pointer /target/base_url
     """
     try:
         yield
@@ -121,9 +121,9 @@ def field_parts(field: str | None) -> list[str]:
 
 
 def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
-    """Make the problem of a specification error below a place in the body."""
-    told = {"pointer": pointer_to(*place, *field_parts(error.field)), "detail": str(error), "code": error.code}
-    return Problem("bad-specification", str(error), errors=[told])
+    """Return the problem for a specification error below a place in the body."""
+    found = {"pointer": pointer_to(*place, *field_parts(error.field)), "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[found])
 
 
 def _walk(value: Any) -> Iterator[tuple[str, int, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -19,7 +20,7 @@ from assay.methods import every_method, method_name
 from assay.rating.comparison import NotComparable
 from assay.rating.difference import NotTheSameQuestion
 from service.http.json import bad_specification, field_parts, pointer_to
-from service.http.problems import Problem, phrase, respond
+from service.http.problems import Problem, respond
 from store.core.errors import (
     AlreadyFinished,
     AlreadyWithdrawn,
@@ -80,7 +81,7 @@ def _from_number(request: Request, error: HTTPException) -> Problem:
             return Problem("body-too-large")
         case 400:
             return Problem("malformed-body")
-    problem = Problem("http-error", phrase(error.status_code), headers=error.headers)
+    problem = Problem("http-error", HTTPStatus(error.status_code).phrase, headers=error.headers)
     problem.status_code = error.status_code
     return problem
 

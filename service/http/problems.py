@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from http import HTTPStatus
 from importlib.resources import files
 from typing import Any, TypeVar
 
@@ -116,15 +115,10 @@ def _reached_at(scheme: str, host: str | None, server: tuple[Any, ...] | None, r
     return str(URL(scope=scope)).rstrip("/")
 
 
-def type_uri(request: Request, code: str) -> str:
-    """Return the absolute address of a kind of problem."""
-    return f"{base_url(request)}/problems/{code}"
-
-
 def document(request: Request, problem: Problem) -> dict[str, Any]:
     """Return the problem document (RFC 9457, section 3)."""
     written: dict[str, Any] = {
-        "type": type_uri(request, problem.kind.code),
+        "type": f"{base_url(request)}/problems/{problem.kind.code}",
         "title": problem.kind.title,
         "status": problem.status_code,
         "detail": problem.detail,
@@ -141,8 +135,3 @@ def respond(request: Request, problem: Problem) -> JSONResponse:
     """Return the response for a problem."""
     headers = {"Cache-Control": "no-store", **(problem.headers or {})}
     return JSONResponse(document(request, problem), problem.status_code, headers, MEDIA_TYPE)
-
-
-def phrase(status: int) -> str:
-    """Return the reason phrase of a status, for errors of the framework, which have a status only."""
-    return HTTPStatus(status).phrase

@@ -1,8 +1,7 @@
-"""Look-up of what a request only names: words of specifications, corpora, rows of a table, choices made already.
+"""Resolution of the inputs that a request names: specifications, corpora, rows of a table, recorded choices.
 
-A job carries everything its experiment needs, so that a worker looks nothing up, a replay needs no database,
-and what is rated does not change when somebody edits a list afterwards. What is named, the method says
-(`assay.references`); which method it is makes no difference here.
+A job holds all inputs of its experiment, so that a worker and a replay need no look-ups, and later edits of a list
+do not change what is rated. Each method lists its named inputs (`assay.references`).
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
         await check_images(here, tenant, [*names.images, *in_corpus], names.image_field)
         words = () if names.words is None else await _find_words(here, tenant, names.words, method.method)
         if corpus is not None or words:
-            # which reads every item: some tenths of a second for thousands
+            # this reads every item, which takes some tenths of a second for thousands
             method = await asyncio.to_thread(method.with_references, Found(corpus, words))
     if names.rows is not None:
         with located("experiment", names.rows.field):

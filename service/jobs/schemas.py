@@ -131,12 +131,13 @@ class JobView(ResponseModel):
             links["deliveries"] = f"{here}/deliveries"
         if not job.finished:
             links["cancel"] = f"{here}/cancel"
+        error = job.error  # its type is made an absolute address: workers do not know the service's address
         return cls.from_row(
             job,
             eta_seconds=seconds_left(job, now_s),
             queue_position=position,
             rating=rating,
-            error=_absolute(job.error, base),
+            error=None if error is None else {**error, "type": f"{base}/problems/{error['code']}"},
             links=links,
         )
 
@@ -210,8 +211,3 @@ def seconds_left(job: Job, now_s: float) -> int | None:
         return None
     elapsed_s = max(0.0, now_s - job.started_at / 1000)
     return round(elapsed_s * max(0, job.expected - job.asked) / job.asked)
-
-
-def _absolute(error: dict[str, Any] | None, base: str) -> dict[str, Any] | None:
-    """Make the type of a job's problem an absolute address, because workers do not know the service's address."""
-    return None if error is None else {**error, "type": f"{base}/problems/{error['code']}"}

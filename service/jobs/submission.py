@@ -12,7 +12,7 @@ from assay.model import Kind
 from assay.references import NOTHING
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, once
+from service.http.idempotency import Repeatable, is_known, once
 from service.http.json import Answer, located
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
@@ -22,7 +22,7 @@ from service.jobs.schemas import TEN_YEARS_S, RatingRequest
 from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.intake import UPLOADED
 from store.core.columns import SealedSecret, new_id
-from store.jobs import cool_down, idempotency, jobs
+from store.jobs import cool_down, jobs
 from store.jobs.jobs import Job, NewJob
 from store.jobs.submission import request_digest
 from store.ratings import ratings
@@ -122,7 +122,7 @@ def too_many_jobs(detail: str | None) -> Problem:
 
 def _is_new(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
-    if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
+    if is_known(c, repeat):
         return False
     return _existing(c, order, max_active)[:2] == (None, None)
 
@@ -157,16 +157,11 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
     if rating is not None and rating.visibility == new.visibility:
         return rating, None, None
     twin = None if known.twin_id is None else jobs.find(c, known.twin_id, new.tenant)
-    if twin is not None and _serves(twin, new):
+    if twin and twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}:
         return None, twin, jobs.queue_position(c, twin)
     if known.active >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
     return None, None, known.ahead + 1
-
-
-def _serves(twin: Job, new: NewJob) -> bool:
-    """Return whether `twin` has the visibility and the callback that the order asks for."""
-    return twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}
 
 
 # ---------------------------------------------------------------------------- orders

@@ -52,7 +52,9 @@ async def get_method(name: str) -> MethodView:
 @router.get("/attributes")
 async def list_attributes() -> AttributeList:
     """List the attributes for which bias can be measured."""
-    return AttributeList(items=[_attribute(name) for name in attributes()])
+    named = {name: attribute(name) for name in attributes()}
+    items = [AttributeView.from_row(one, name=name, values=one.value_names) for name, one in named.items()]
+    return AttributeList(items=items)
 
 
 @router.get("/protocols")
@@ -71,8 +73,3 @@ async def list_protocols(here: Here) -> ProtocolList:
 def _summary(kind: type[AnyMethod]) -> MethodSummary:
     name = method_name(kind)
     return MethodSummary(name=name, summary=kind.summary, kinds=sorted(kind.kinds), href=f"/v1/methods/{name}")
-
-
-def _attribute(name: str) -> AttributeView:
-    one = attribute(name)
-    return AttributeView.from_row(one, name=name, values=one.value_names)

@@ -33,8 +33,5 @@ def _rows(document: Mapping[str, Any]) -> Iterator[list[Any]]:
     for component in document.get("components", ()):
         for row in component.get("sentences") or ():
             fields = {"component": component["name"], **row}
-            yield [_cell(fields.get(name)) for name in COLUMNS]
-
-
-def _cell(value: Any) -> Any:
-    return inert(value) if isinstance(value, str) else value
+            cells = [fields.get(name) for name in COLUMNS]
+            yield [inert(cell) if isinstance(cell, str) else cell for cell in cells]

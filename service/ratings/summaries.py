@@ -38,9 +38,7 @@ def listed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _short(part: Any, place: tuple[str, ...], left_out: dict[str, int]) -> Any:
-    if isinstance(
-        part, list
-    ):  # entries of a list have no names for `left_out`, so they are shortened but never left out
+    if isinstance(part, list):  # its entries have no names for `left_out`, so they are shortened but never left out
         return [_short(each, (*place, str(number)), left_out) for number, each in enumerate(part)]
     if not isinstance(part, Mapping):
         return part

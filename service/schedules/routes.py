@@ -10,7 +10,7 @@ from fastapi import APIRouter, Body, Request, Response
 from service.dependencies import Here, Service
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, Repeatable, answer_once, once
+from service.http.idempotency import Repeat, answer_once, is_known, once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
 from service.http.pagination import Paging, read_list
@@ -18,7 +18,6 @@ from service.http.problems import existing, not_found, removed
 from service.jobs.submission import permit
 from service.schedules.preparation import bounds_of, checked_rhythm, prepared_orders, refusal_of
 from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
-from store.jobs import idempotency
 from store.suites import schedules
 from store.suites.schedules import NewSchedule, ScheduledRun, StoredSchedule
 
@@ -50,7 +49,7 @@ async def create_schedule(
 
     def add(c: Any) -> Answer:
         kept = schedules.add(c, new)
-        headers = {"Location": _address(kept), "ETag": entity_tag(kept.id, kept.version)}
+        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
         return Answer(201, write_json(ScheduleView.of(kept)), headers)
 
     return await answer_once(here, caller, repeat, add)
@@ -112,7 +111,7 @@ async def remove_schedule(schedule_id: str, here: Here, caller: Writer) -> Respo
 async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Repeat) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""
     by, count = repeat.by(caller), len((await _found(here, schedule_id, caller.tenant)).orders.jobs)
-    if not await here.database.read(_is_known, by):
+    if not await here.database.read(is_known, by):
         await permit(here, caller, None, count)
 
     def run(c: Any) -> Run:
@@ -135,13 +134,5 @@ def _accepted(row: StoredSchedule, ran: ScheduledRun) -> Run:
     return Run(202, write_json(ScheduleView.of(row)), headers, job_ids=ran.job_ids)
 
 
-def _is_known(c: Any, by: Repeatable) -> bool:
-    return by.key is not None and idempotency.is_known(c, by.scope, by.key)
-
-
 async def _found(here: Service, schedule_id: str, tenant: str) -> StoredSchedule:
     return existing(await here.database.read(schedules.find, schedule_id, tenant), "schedule", schedule_id)
-
-
-def _address(row: StoredSchedule) -> str:
-    return f"{router.prefix}/{row.id}"

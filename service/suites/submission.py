@@ -10,14 +10,14 @@ from typing import Any
 
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, once, store_answer
+from service.http.idempotency import Repeatable, is_known, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.submission import Order, permit, too_many_jobs
 from service.suites.planning import Plan
 from store.core.errors import AlreadyFinished
-from store.jobs import idempotency, jobs
+from store.jobs import jobs
 from store.jobs.jobs import NewJob
 from store.suites import suites
 from store.suites.suites import Known, NewSuite, StoredCell, StoredSuite
@@ -105,7 +105,7 @@ def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:
 # ---------------------------------------------------------------------------- one transaction
 def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
-    if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
+    if is_known(c, repeat):
         return 0
     wanted, _ = _settle(plan, _known(c, tenant, plan))
     return sum(rating_id is None for _, rating_id in wanted)

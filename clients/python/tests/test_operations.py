@@ -1,4 +1,4 @@
-"""Both clients do what openapi.json says: every operation, every parameter, and nothing else."""
+"""Both clients match openapi.json: every operation, every parameter, and nothing else."""
 
 from __future__ import annotations
 
