@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import Any, NoReturn
 
 from fastapi import Request
@@ -63,11 +64,8 @@ def read_json(body: bytes) -> Any:
 
 def write_json(value: BaseModel | Mapping[str, Any]) -> bytes:
     """Serialise as JSON in ASCII, because a target's reply may hold lone surrogates, which UTF-8 cannot encode."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain).encode("ascii")
-
-
-def _plain(model: BaseModel) -> dict[str, Any]:
-    return model.model_dump(by_alias=True)
+    plain = methodcaller("model_dump", by_alias=True)
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=plain).encode("ascii")
 
 
 def json_response(
@@ -75,9 +73,6 @@ def json_response(
 ) -> Response:
     """Return a response with `value` as JSON."""
     return Response(write_json(value), status, dict(headers or {}), "application/json")
-
-
-JSON = "application/json"
 
 
 @dataclass(frozen=True)
@@ -94,7 +89,7 @@ class Answer:
         headers = {**self.headers, **more}
         if self.replayed:
             headers["Idempotency-Replayed"] = "true"
-        return Response(self.body, self.status, headers, JSON)
+        return Response(self.body, self.status, headers, "application/json")
 
 
 def pointer_to(*parts: str | int) -> str:
