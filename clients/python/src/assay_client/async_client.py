@@ -11,7 +11,7 @@ import httpx
 
 from assay_client import waiting
 from assay_client.call import IDEMPOTENCY_KEY, Call, as_response
-from assay_client.connection import DEFAULT_TIMEOUT_S, RatingOptions, options
+from assay_client.connection import DEFAULT_TIMEOUT_S, RateOptions, options
 from assay_client.documents import Job, Rating, Suite
 from assay_client.documents import RatingRequestExperiment as Experiment
 from assay_client.documents import RatingRequestTarget as Target
@@ -54,16 +54,16 @@ class AsyncClient(AsyncOperations):
 
     @overload
     async def rate(
-        self, target: Target, experiment: Experiment, *, wait: Literal[True] = True, **more: Unpack[RatingOptions]
+        self, target: Target, experiment: Experiment, *, wait: Literal[True] = True, **more: Unpack[RateOptions]
     ) -> Rating: ...
 
     @overload
     async def rate(
-        self, target: Target, experiment: Experiment, *, wait: Literal[False], **more: Unpack[RatingOptions]
+        self, target: Target, experiment: Experiment, *, wait: Literal[False], **more: Unpack[RateOptions]
     ) -> Job: ...
 
     async def rate(
-        self, target: Target, experiment: Experiment, *, wait: bool = True, **more: Unpack[RatingOptions]
+        self, target: Target, experiment: Experiment, *, wait: bool = True, **more: Unpack[RateOptions]
     ) -> Rating | Job:
         """Request a rating of a service and return it; see `Client.rate`."""
         if not wait:

@@ -11,7 +11,7 @@ import httpx
 
 from assay_client import waiting
 from assay_client.call import IDEMPOTENCY_KEY, Call, as_response
-from assay_client.connection import DEFAULT_TIMEOUT_S, RatingOptions, options
+from assay_client.connection import DEFAULT_TIMEOUT_S, RateOptions, options
 from assay_client.documents import Job, Rating, Suite
 from assay_client.documents import RatingRequestExperiment as Experiment
 from assay_client.documents import RatingRequestTarget as Target
@@ -72,16 +72,16 @@ class Client(Operations):
 
     @overload
     def rate(
-        self, target: Target, experiment: Experiment, *, wait: Literal[True] = True, **more: Unpack[RatingOptions]
+        self, target: Target, experiment: Experiment, *, wait: Literal[True] = True, **more: Unpack[RateOptions]
     ) -> Rating: ...
 
     @overload
     def rate(
-        self, target: Target, experiment: Experiment, *, wait: Literal[False], **more: Unpack[RatingOptions]
+        self, target: Target, experiment: Experiment, *, wait: Literal[False], **more: Unpack[RateOptions]
     ) -> Job: ...
 
     def rate(
-        self, target: Target, experiment: Experiment, *, wait: bool = True, **more: Unpack[RatingOptions]
+        self, target: Target, experiment: Experiment, *, wait: bool = True, **more: Unpack[RateOptions]
     ) -> Rating | Job:
         """Request a rating of a service and return it.
 

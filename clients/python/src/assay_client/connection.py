@@ -13,10 +13,8 @@ USER_AGENT = "assay-client"
 
 
 class RatingOptions(TypedDict, total=False):
-    """Options of `Client.rate`: two of the client, and the optional fields of a `RatingRequest`."""
+    """Optional fields of a `RatingRequest`."""
 
-    timeout_s: float | None
-    idempotency_key: str | None
     author: TargetDescription | TargetReference | None
     seed: int
     max_age_s: int | None
@@ -24,6 +22,13 @@ class RatingOptions(TypedDict, total=False):
     callback_url: str | None
     deadline_s: int
     max_calls: int
+
+
+class RateOptions(RatingOptions, total=False):
+    """Options of `Client.rate`: the optional fields of the request, and two of the client itself."""
+
+    timeout_s: float | None
+    idempotency_key: str | None
 
 
 class Options(TypedDict):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from assay_client.call import IDEMPOTENCY_KEY, Call, as_json, as_response, segment, wait
-from assay_client.connection import RatingOptions
+from assay_client.connection import RateOptions
 from assay_client.documents import Job, Rating, RatingRequestExperiment, RatingRequestTarget, Suite
 from assay_client.errors import JobFailed, StillRunning, retry_after_s
 from assay_client.exchange import Flow, Patience, Pause, exchanged
@@ -56,7 +56,7 @@ def suite_ended(
 
 
 def requested(
-    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RatingOptions, patience: Patience
+    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RateOptions, patience: Patience
 ) -> Flow[Job]:
     """Request a rating; return its job."""
     fields = {name: value for name, value in more.items() if name not in {"timeout_s", "idempotency_key"}}
@@ -67,7 +67,7 @@ def requested(
 
 
 def rated(
-    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RatingOptions, patience: Patience
+    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RateOptions, patience: Patience
 ) -> Flow[Rating]:
     """Request a rating, wait for its job, and read the rating.
 
