@@ -37,13 +37,13 @@ async def find_corpus(here: Service, tenant: str, wanted: NamedCorpus, method: s
     kept = tuple(map(corpus_item, await here.database.read(items.every, corpus.id)))
     if wanted.given + len(kept) > wanted.most:
         raise OutOfBounds(
-            f"there are {wanted.given} {wanted.field} beside the {len(kept)} of {corpus.id}; "
+            f"there are {wanted.given} {wanted.field} in addition to the {len(kept)} of {corpus.id}; "
             f"a rating asks about at most {wanted.most}",
             wanted.field,
         )
     if not (kept or wanted.given or wanted.may_be_empty):
         made = "written" if wanted.kind == "sentences" else "drawn"
-        raise SpecificationError(f"{corpus.id} is empty; put {wanted.field} in, or have them {made}", "corpus")
+        raise SpecificationError(f"{corpus.id} is empty; add {wanted.field}, or have them {made}", "corpus")
     words = None if corpus.rules is None else words_of(corpus.rules)
     return FoundCorpus(corpus.reference, kept, words, named(corpus))
 
@@ -54,7 +54,7 @@ async def check_images(here: Service, tenant: str, digests: Sequence[str], field
     if gone:
         place = digests.index(gone[0])
         raise SpecificationError(
-            f"{len(gone)} of {len(digests)} images are not kept here, or not for you; the first is {gone[0]}. "
+            f"{len(gone)} of {len(digests)} images are not stored here, or you cannot read them; the first is {gone[0]}. "
             "Put them into a corpus of kind images (POST /v1/corpora)",
             f"{field}.{place}.image",
         )

@@ -39,7 +39,7 @@ class Omitted:
     field: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as it is stored with the suite."""
+        """Return the JSON that is stored with the suite."""
         return {**vars(self.cell), "reason": self.reason}
 
 
