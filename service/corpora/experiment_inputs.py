@@ -54,7 +54,7 @@ async def check_images(here: Service, tenant: str, digests: Sequence[str], field
     if gone:
         place = digests.index(gone[0])
         raise SpecificationError(
-            f"{len(gone)} of {len(digests)} images are not stored here, or you cannot read them; the first is {gone[0]}. "
+            f"{len(gone)} of {len(digests)} images are missing, or you cannot read them; the first is {gone[0]}. "
             "Put them into a corpus of kind images (POST /v1/corpora)",
             f"{field}.{place}.image",
         )
