@@ -38,4 +38,4 @@ def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
             "author",
         )
     if not method.needs_author:
-        raise SpecificationError("this experiment needs no author; leave it out", "author")
+        raise SpecificationError("this experiment needs no author; leave the author out", "author")
