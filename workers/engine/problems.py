@@ -16,8 +16,8 @@ TITLES = {
     "target_refused": "The target refused",
     "target_unavailable": "The target is unavailable",
     "deadline_exceeded": "The job ran out of time",
-    "secret_lost": "The target's secret cannot be opened",
-    "evidence_unfit": "The recorded evidence does not allow it",
+    "secret_lost": "The target's secret cannot be decrypted",
+    "evidence_unfit": "The recorded evidence does not allow the re-rating",
     "bad_specification": "The job cannot be carried out as written",
     "internal_error": "Assay failed",
 }
