@@ -49,8 +49,9 @@ def keep_author(c: Any, vault: Vault, author: Mapping[str, Any] | None) -> None:
     """Save an author that has a key, so that the key is where a worker looks for it."""
     if author is None or not author.get("secret"):
         return
-    sealed = vault.seal(author["secret"], tenant=TENANT, target=AUTHOR_ID, field="secret")
-    targets.add(c, NewTarget(id=AUTHOR_ID, tenant=TENANT, sealed_secret=sealed, **_described(author)))
+    described = _described(author)
+    sealed = vault.seal_for_target(author["secret"], tenant=TENANT, target=AUTHOR_ID, described=described)
+    targets.add(c, NewTarget(id=AUTHOR_ID, tenant=TENANT, sealed_secret=sealed, **described))
 
 
 def _described(author: Mapping[str, Any]) -> dict[str, Any]:

@@ -238,7 +238,8 @@ def new_job(here: Service, caller: Caller, target: ResolvedTarget, *, digest: st
     job_id = new_id("job")
     sealed: SealedSecret | None = None
     if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
-        sealed = here.vault.seal(target.secret, tenant=caller.tenant, target=job_id, field="secret")
+        place = {"tenant": caller.tenant, "target": job_id}
+        sealed = here.vault.seal_for_target(target.secret, **place, described=target.descriptor)
     return NewJob(
         id=job_id,
         tenant=caller.tenant,

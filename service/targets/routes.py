@@ -13,7 +13,7 @@ from service.http.idempotency import Repeat, once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import TARGETS
 from service.http.pagination import Page, PageQuery, link_next
-from service.http.problems import not_found
+from service.http.problems import Problem, not_found
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
 from service.jobs.submission import probe_order
@@ -29,6 +29,7 @@ from service.targets.target_resolution import (
     with_described_links,
 )
 from store.core.columns import new_id
+from store.security.secrets import destination_of
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget
 
@@ -98,12 +99,17 @@ async def get_target(request: Request, row: FoundTarget) -> Response:
 async def replace_target(body: Description, row: OwnTarget, here: Here, caller: TargetWriter) -> Response:
     """Replace a target. Without `secret`, it keeps its secret; `null` removes it.
 
+    If the protocol, address or way of authentication changes, a target with a secret needs it again (422
+    `secret-required`).
+
     Running jobs continue with the earlier description.
     """
     keep = "secret" not in body.model_fields_set
     asked = of_described(body)
     with located():
         described = await with_links(here, caller.tenant, asked.descriptor)
+        if keep and row.sealed_secret is not None:
+            _check_destination(targets.descriptor(row), described)
         check_target(here, ResolvedTarget(described, open_secret(here, row) if keep else asked.secret))
         await check_uploaded(here, caller.tenant, described)
     new = _new_target(here, asked.secret, described, caller.tenant, row.id)
@@ -145,6 +151,17 @@ async def probe_target(
     return answer
 
 
+def _check_destination(saved: dict[str, Any], described: dict[str, Any]) -> None:
+    """Refuse to send a stored secret anywhere but where it was given for."""
+    if destination_of(saved) != destination_of(described):
+        detail = (
+            "the target's protocol, address or way of authentication changes, so its stored secret is not kept: send "
+            "`secret` again, or null to remove it"
+        )
+        raise Problem("secret-required", detail, errors=[{"pointer": "/secret", "detail": "needed for a new address"}])
+
+
 def _new_target(here: Service, plain: str | None, described: dict[str, Any], tenant: str, target_id: str) -> NewTarget:
-    sealed = None if plain is None else here.vault.seal(plain, tenant=tenant, target=target_id, field="secret")
+    place = {"tenant": tenant, "target": target_id}
+    sealed = None if plain is None else here.vault.seal_for_target(plain, **place, described=described)
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)

@@ -35,7 +35,7 @@ _FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
 READ_SIZE = 1 << 15
 """Bytes read from a connection at once."""
 
-_LARGE = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}'", re.IGNORECASE)
+_LARGE = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}(?:\\r)?'", re.IGNORECASE)
 """What the parser says of too many headers, and of numbers that are lengths but fit no counter."""
 
 Headers = list[tuple[bytes, bytes]]

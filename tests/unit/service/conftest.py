@@ -38,6 +38,14 @@ class ModelSettings:
     model: str = "base"
 
 
+@dataclass(frozen=True, kw_only=True)
+class AuthSettings:
+    path: str = "/"
+    auth: str = "header"
+    auth_name: str = "Authorization"
+    auth_value: str = "Bearer {secret}"
+
+
 @dataclass(frozen=True)
 class Protocol:
     name: str
@@ -58,6 +66,7 @@ class FewProtocols:
         Protocol("tei", kinds=frozenset({Kind.EMBEDDER}), settings_type=ModelSettings),
         Protocol("openai-chat", kinds=frozenset({Kind.LANGUAGE_MODEL}), settings_type=ModelSettings),
         Protocol("openai-completions", kinds=frozenset({Kind.LANGUAGE_MODEL}), settings_type=ModelSettings),
+        Protocol("own-interface", settings_type=AuthSettings),
         Protocol("hf-inference", kinds=frozenset({Kind.IMAGE_CLASSIFIER})),
     )
 

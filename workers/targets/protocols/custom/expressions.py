@@ -77,7 +77,7 @@ class Expression:
         JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
             Where the expression does not fit `value`.
         """
-        return _Counted().visit(self._tree, value)
+        return _Counted().visit(dict(self._tree), value)
 
 
 class _Counted(TreeInterpreter):
@@ -87,7 +87,7 @@ class _Counted(TreeInterpreter):
         super().__init__()
         self._steps = 0
 
-    def visit(self, node: Node, *args: Any, **kwargs: Any) -> Any:
+    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise ExpressionTooLong
