@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import io
 import struct
+import tempfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from threading import BoundedSemaphore
+from typing import Any, BinaryIO
 
 from PIL import Image
 
 from assay.errors import SpecificationError
+from store.formats.limited import run_limited
+from store.formats.refusal import Unreadable
 
 MOST_BYTES = 10_000_000
 """Maximum size of a file, in bytes."""
 
 MOST_PIXELS = 40_000_000
 """Maximum number of pixels; a small file can contain many more."""
+
+PIXELS_HERE = 4_000_000
+"""Number of pixels that are decoded in this process: 16 MB of memory."""
 
 MEDIA_TYPES: Mapping[str, str] = {
     "PNG": "image/png",
@@ -85,9 +92,7 @@ def digest_of_image(content: bytes) -> str:
 
 
 def read_image(content: bytes) -> ImageFacts:
-    """Validate that a file is one complete picture, and return its facts.
-
-    All pixels are decoded, so that a damaged image is found now and not when it is shown.
+    """Validate that a file is one complete picture, and return its facts; large ones are decoded in a child process.
 
     Parameters
     ----------
@@ -99,6 +104,25 @@ def read_image(content: bytes) -> ImageFacts:
     ImageRefused
         For any other file.
     """
+    with _opened(content) as image:
+        large = image.size[0] * image.size[1] > PIXELS_HERE
+    if not large or len(content) > MOST_BYTES:
+        return _read_here(content)
+    with tempfile.TemporaryFile(prefix="assay-image-") as file:
+        file.write(content)
+        try:
+            return ImageFacts(**run_limited("image", file))
+        except Unreadable as refused:
+            raise ImageRefused(refused.code, str(refused)) from None
+
+
+def read_whole_image(file: BinaryIO) -> dict[str, Any]:
+    """Validate an image in this process, and return the fields of its facts."""
+    return asdict(_read_here(file.read()))
+
+
+def _read_here(content: bytes) -> ImageFacts:
+    """Decode all pixels, so that a damaged image is found now and not when it is shown."""
     if len(content) > MOST_BYTES:
         raise ImageRefused(
             "image-too-large", f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"

@@ -64,28 +64,30 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
     return {"rows": rows, "columns": [tally.column().as_json() for tally in tallies]}
 
 
+def sample_of(summary: Mapping[str, Any], most: int, rng: np.random.Generator) -> list[int] | None:
+    """Choose `most` rows of a larger table uniformly, by their places from 0; ``None`` for all of a smaller one."""
+    total = int(summary["rows"])
+    return None if total <= most else [int(place) for place in rng.choice(total, size=most, replace=False)]
+
+
 def read_rows(
-    file: BinaryIO, media_type: str, summary: Mapping[str, Any], *, most: int, rng: np.random.Generator
-) -> TableRows:
-    """Read the rows of a validated table, or a random sample of them.
+    file: BinaryIO, media_type: str, summary: Mapping[str, Any], sample: Sequence[int] | None
+) -> list[dict[str, Field]]:
+    """Read the rows of a validated table, or a sample of them in the order of the table.
 
     Parameters
     ----------
     summary : mapping
         Result of `inspect`, with the types of the columns.
-    most : int
-        Maximum number of rows. From a larger table, rows are sampled uniformly and keep their order.
-    rng : Generator
-        Source of randomness for the sample.
+    sample : sequence of int, optional
+        Result of `sample_of`.
     """
-    total = int(summary["rows"])
     file.seek(0)
-    chosen = None if total <= most else frozenset(rng.choice(total, size=most, replace=False).tolist())
+    chosen = None if sample is None else frozenset(sample)
     names = [str(column["name"]) for column in summary["columns"]]
     kinds = [str(column["type"]) for column in summary["columns"]]
     numbered = _parquet(file) if media_type == PARQUET else _csv(file, kinds, chosen)
-    rows = [dict(zip(names, row, strict=True)) for place, row in numbered if chosen is None or place in chosen]
-    return TableRows(tuple(rows), total)
+    return [dict(zip(names, row, strict=True)) for place, row in numbered if chosen is None or place in chosen]
 
 
 def _csv(file: BinaryIO, kinds: Sequence[str], chosen: frozenset[int] | None) -> Iterator[tuple[int, Sequence[Field]]]:
